@@ -1,5 +1,5 @@
-# The front door. Meson and Ninja do the work, under build/.
-.PHONY: all demo serve check test test-all bench fuzz reproduce site install dist deb setup-% clean
+# Entry points. Meson and Ninja build everything in build/.
+.PHONY: all demo serve check test test-all bench fuzz reproduce site install dist wheel deb setup-% clean
 
 all: setup-build
 	@scripts/build
@@ -7,11 +7,11 @@ all: setup-build
 demo: all
 	@scripts/demo
 
-# SERVER=valkey-server starts that one instead of redis-server.
+# SERVER=valkey-server starts Valkey instead of Redis.
 serve: setup-build $(if $(SERVER),,setup-serve) all
 	@scripts/serve
 
-# Unit tests, property tests and one run of each command: under a minute after a change of one file.
+# Unit tests, property tests and one run of each command: under a minute after you change one file.
 check: setup-build setup-test
 	@scripts/check
 
@@ -19,7 +19,7 @@ check: setup-build setup-test
 test: setup-build setup-test
 	@scripts/test
 
-# Also the long tests, ThreadSanitizer, other processors and the packages.
+# Also the long tests, ThreadSanitizer, arm64, s390x and the Debian packages.
 test-all: setup-build setup-test setup-package setup-cross setup-long
 	@scripts/test --long
 
@@ -32,11 +32,11 @@ fuzz: setup-build setup-test
 reproduce: setup-build setup-test all
 	@scripts/reproduce
 
-# The pages of docs/ as HTML, in build/site.
+# Converts docs/ to HTML in build/site.
 site: setup-site
 	@scripts/site
 
-# make install PREFIX=/usr DESTDIR=/tmp/package; without them under /usr/local.
+# Example: make install PREFIX=/usr DESTDIR=/tmp/package. The default prefix is /usr/local.
 install: all
 	@if [ -n "$(PREFIX)" ]; then meson configure build -Dprefix="$(PREFIX)"; fi
 	@DESTDIR="$(DESTDIR)" meson install -C build --quiet
@@ -44,6 +44,10 @@ install: all
 
 dist:
 	@scripts/dist
+
+# The Python package as a wheel and a source distribution, in build/wheel.
+wheel: setup-build
+	@scripts/wheel
 
 deb: setup-build setup-package
 	@scripts/deb

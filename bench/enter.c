@@ -1,12 +1,13 @@
-/* enter.c - what enter= is worth: repeats missed where new keys enter behind the
- * front, as a share of those missed where they enter at the front.
+/* enter.c - the effect of enter=: missed repeats if new keys enter behind the front of a line,
+ * relative to entering at the front.
  *
- * Streams of twelve kinds with random settings, or with --trace FILE lines of a file, are
- * shown to filters of 2 and of 5 bits per distinct key with fpr=1%, and of 5 bits with
- * width=16. Prints TSV, a line for each, then how often each setting missed fewer
- * repeats, how often over 5 % more, and the mean (geometric). Cases in which the front
- * misses fewer than a hundred repeats, or one in a thousand, say nothing and are left
- * out. Last, the age, in capacities, up to which 90 % of endless new keys are seen. */
+ * Streams of twelve kinds with random parameters, or files of keys, are observed by filters of 2
+ * and 5 bits per distinct key with fpr=1%, and of 5 bits with width=16.
+ *
+ * Prints TSV: one row per stream and filter; then how often each setting missed fewer repeats, how
+ * often over 5 % more, the worst and the geometric mean. Cases in which the front misses fewer than
+ * a hundred repeats, or fewer than one in a thousand, are omitted. Last, the age, in capacities, up
+ * to which 90 % of the keys are seen if all keys are new. */
 #include "enter.h"
 
 #include <getopt.h>
@@ -43,7 +44,7 @@ static weir_filter *open_filter(const char *enter, const char *parameters, doubl
     return w;
 }
 
-/* ---- truth: which arrivals are repeats ---- */
+/* ---- ground truth: which records are repeats ---- */
 
 struct truth {
     uint8_t *repeat;
@@ -117,23 +118,23 @@ static void compare(const struct keys *k, struct score scores[ENTERS])
     free(t.repeat);
 }
 
-/* ---- endless new keys ---- */
+/* ---- streams of new keys ---- */
 
-/* The age, in hundredths of the capacity, up to which 90 % are still seen. */
+/* The age, as a share of the capacity, up to which 90 % are still seen. */
 static double age_90(const char *enter, const char *parameters)
 {
     weir_filter *w = open_filter(enter, parameters, 256 << 10);
-    uint64_t capacity = w->shape.cells / 64 * w->config.slots, shown = 0;
+    uint64_t capacity = w->shape.cells / 64 * w->config.slots, observed = 0;
     double age = 0;
 
-    for (; shown < 6 * capacity; shown++)
-        weir_observe(w, weir_hash(w, &shown, sizeof shown));
+    for (; observed < 6 * capacity; observed++)
+        weir_observe(w, weir_hash(w, &observed, sizeof observed));
     for (uint64_t percent = 1; percent < 100; percent++) {
-        uint64_t first = shown - capacity * percent / 100, n = capacity / 50, seen = 0;
+        uint64_t first = observed - capacity * percent / 100, n = capacity / 50, seen = 0;
 
-        for (uint64_t i = first; i < first + n && i < shown; i++)
+        for (uint64_t i = first; i < first + n && i < observed; i++)
             seen += weir_ask(w, weir_hash(w, &i, sizeof i)) == WEIR_SEEN;
-        if (first + n <= shown && (double)seen >= 0.9 * (double)n)
+        if (first + n <= observed && (double)seen >= 0.9 * (double)n)
             age = (double)percent;
     }
     weir_close(w);

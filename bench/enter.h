@@ -1,4 +1,4 @@
-/* enter.h - the streams of bench/enter. */
+/* enter.h - generated streams of bench/enter. */
 #ifndef WEIR_BENCH_ENTER_H
 #define WEIR_BENCH_ENTER_H
 
@@ -10,7 +10,7 @@ struct keys {
     size_t n;
 };
 
-/* A stream of one of twelve kinds, in turn; its settings are drawn. */
+/* The kinds take turns; parameters are random. */
 struct keys keys_made(uint64_t seed, uint64_t number);
 
 #endif

@@ -1,4 +1,4 @@
-/* enter_streams.c - streams of many kinds for bench/enter, each with random settings. */
+/* enter_streams.c - twelve kinds of streams with random parameters, for bench/enter. */
 #include "enter.h"
 
 #include <math.h>
@@ -7,8 +7,9 @@
 #include <string.h>
 
 #include "base/rng.h"
+#include "support/zipf.h"
 
-/* ---- chance ---- */
+/* ---- random numbers ---- */
 
 static double even(struct rng *r)
 {
@@ -20,7 +21,7 @@ static double between(struct rng *r, double lo, double hi)
     return lo + even(r) * (hi - lo);
 }
 
-/* Every power of ten as likely as any other. */
+/* Log-uniform. */
 static double spread(struct rng *r, double lo, double hi)
 {
     return lo * pow(hi / lo, even(r));
@@ -31,52 +32,39 @@ static double normal(struct rng *r)
     return sqrt(-2 * log(1 - even(r))) * cos(6.283185307179586 * even(r));
 }
 
-/* Ranks by Zipf's law: a table of sums. */
 struct zipf {
-    double *sum;
-    uint32_t n;
+    double *sums;
+    size_t n;
 };
 
 static struct zipf zipf_open(double alpha, double n)
 {
-    struct zipf z = {must_allocate((size_t)n * sizeof(double)), (uint32_t)n};
+    struct zipf z = {zipf_sums((size_t)n, alpha), (size_t)n};
 
-    for (uint32_t i = 0; i < z.n; i++)
-        z.sum[i] = (i ? z.sum[i - 1] : 0) + pow(i + 1, -alpha);
+    if (!z.sums)
+        die("no memory");
     return z;
 }
 
-static uint32_t zipf_draw(const struct zipf *z, struct rng *r)
+static size_t draw_rank(const struct zipf *z, struct rng *r)
 {
-    double at = even(r) * z->sum[z->n - 1];
-    uint32_t lo = 0, hi = z->n - 1;
-
-    while (lo < hi) {
-        uint32_t mid = (lo + hi) / 2;
-
-        if (z->sum[mid] < at)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
-    return lo;
+    return zipf_draw(z->sums, z->n, even(r));
 }
 
 /* ---- kinds ---- */
 
-/* Keys by Zipf's law that do not change; or of which ever more are replaced; or all at
- * once, from time to time. */
+/* Zipf keys. Either constant, or replaced gradually, or all replaced from time to time. */
 static void popular(struct keys *k, struct rng *r, double replaced_per_key, double all_after)
 {
     struct zipf z = zipf_open(between(r, 0.4, 1.3), spread(r, 3000, 300000));
 
     for (size_t i = 0; i < k->n; i++) {
-        uint64_t rank = zipf_draw(&z, r), age = (uint64_t)((double)i * replaced_per_key);
+        uint64_t rank = draw_rank(&z, r), age = (uint64_t)((double)i * replaced_per_key);
 
         age = (age + rank * RNG_STEP % z.n) / z.n + (uint64_t)((double)i / all_after);
         k->key[i] = age << 32 | rank;
     }
-    free(z.sum);
+    free(z.sums);
 }
 
 static void zipf_keys(struct keys *k, struct rng *r)
@@ -94,7 +82,7 @@ static void replaced(struct keys *k, struct rng *r)
     popular(k, r, 0, spread(r, 5000, 200000));
 }
 
-/* Popular keys among which keys come that never come again: one by one, or in scans. */
+/* Popular keys mixed with keys that occur once, singly or in scans. */
 static void among_new(struct keys *k, struct rng *r, double run)
 {
     struct zipf z = zipf_open(between(r, 0.6, 1.2), spread(r, 3000, 200000));
@@ -104,10 +92,10 @@ static void among_new(struct keys *k, struct rng *r, double run)
     for (size_t i = 0; i < k->n; i++) {
         if (left < 1 && even(r) < begin)
             left += run;
-        k->key[i] = left >= 1 ? UINT64_C(1) << 40 | i : zipf_draw(&z, r);
+        k->key[i] = left >= 1 ? UINT64_C(1) << 40 | i : draw_rank(&z, r);
         left -= left >= 1;
     }
-    free(z.sum);
+    free(z.sums);
 }
 
 static void fresh(struct keys *k, struct rng *r)
@@ -120,7 +108,7 @@ static void scans(struct keys *k, struct rng *r)
     among_new(k, r, spread(r, 500, 30000));
 }
 
-/* Popular keys and a list that is gone through again and again. */
+/* Popular keys mixed with a list that is repeated. */
 static void loops(struct keys *k, struct rng *r)
 {
     struct zipf z = zipf_open(between(r, 0.6, 1.2), spread(r, 5000, 100000));
@@ -128,11 +116,11 @@ static void loops(struct keys *k, struct rng *r)
     uint64_t length = (uint64_t)spread(r, 2000, 100000), at = 0;
 
     for (size_t i = 0; i < k->n; i++)
-        k->key[i] = even(r) < share ? UINT64_C(1) << 40 | at++ % length : zipf_draw(&z, r);
-    free(z.sum);
+        k->key[i] = even(r) < share ? UINT64_C(1) << 40 | at++ % length : draw_rank(&z, r);
+    free(z.sums);
 }
 
-/* A new key, or what came so many arrivals ago. */
+/* A new key, or the key of an earlier record at a random distance. */
 static void repeated(struct keys *k, struct rng *r, int kind)
 {
     double share = between(r, 0.1, 0.9), reach = spread(r, 500, kind == 2 ? 20000 : 120000);
@@ -161,8 +149,8 @@ static void long_tail(struct keys *k, struct rng *r)
     repeated(k, r, 2);
 }
 
-/* Keys that come a certain number of times, with gaps around one length. Arrivals are
- * put where they belong, or into the next place that is free. */
+/* Keys that occur a fixed number of times with random gaps around one length. An occurrence moves
+ * to the next free position. */
 static void several_times(struct keys *k, struct rng *r)
 {
     double share = spread(r, 0.05, 1), gap = spread(r, 1000, 60000), sigma = between(r, 0.3, 1.8);
@@ -193,15 +181,15 @@ static void bursts(struct keys *k, struct rng *r)
     uint64_t active[16], length = 2 + (uint64_t)(even(r) * 20);
 
     for (size_t i = 0; i < 16; i++)
-        active[i] = zipf_draw(&z, r);
+        active[i] = draw_rank(&z, r);
     for (size_t i = 0; i < k->n; i++) {
         uint64_t which = rng_below(r, 16);
 
         k->key[i] = active[which];
         if (rng_below(r, length) == 0)
-            active[which] = zipf_draw(&z, r);
+            active[which] = draw_rank(&z, r);
     }
-    free(z.sum);
+    free(z.sums);
 }
 
 static void working_sets(struct keys *k, struct rng *r)

@@ -1,9 +1,8 @@
-/* filter.c - one filter, measured in its working state.
+/* filter.c - measure one filter in its steady state.
  *
- * An empty filter behaves unlike a used one, and showing half a gigabyte its
- * keys takes minutes. But error rates depend on ratios only: so a small filter
- * of the same settings is shown keys until it has settled, and its cells are
- * laid side by side until the large one is full. */
+ * An empty filter behaves differently from a used one, and filling 512 MiB takes minutes. Error
+ * rates depend only on ratios, so a small filter with the same settings is filled until it is
+ * stable, and its cells are repeated until the large filter is full. */
 #include "speed.h"
 
 #include <math.h>
@@ -13,9 +12,9 @@
 #include "filter/filter.h"
 
 #define SMALL (16 << 10) /* bytes */
-#define KEYS_PER_CELL 40 /* settles every filter; rsbf comes to rest at 34 */
+#define KEYS_PER_CELL 40 /* enough for every filter; rsbf is stable after 34 */
 
-#define KEYS_OF_WINDOW 16 /* bytes of memory per key of a window: half of what it holds */
+#define KEYS_OF_WINDOW 16 /* bytes of memory per key of a window: half of the capacity */
 
 static weir_filter *open_filter(const char *name, const char *parameters, double bytes)
 {
@@ -32,7 +31,7 @@ static weir_filter *open_filter(const char *name, const char *parameters, double
     return w;
 }
 
-/* What never forgets is filled by half, the load that its k is best for. */
+/* A filter that never forgets is half filled, the best load for its k. */
 static double keys_to_settle(const weir_filter *w, double load)
 {
     if (load < FULL)
@@ -53,7 +52,7 @@ static void settle(weir_filter *w, double load)
     }
 }
 
-/* Eight cells are a whole number of bytes: those are copied, the rest is set. */
+/* Eight cells are a whole number of bytes and are copied; the rest is set cell by cell. */
 static void tile_plane(struct cells to, struct cells from)
 {
     uint64_t tile = from.n / 8 * from.width, all = to.n / 8 * to.width;
@@ -64,8 +63,7 @@ static void tile_plane(struct cells to, struct cells from)
         cells_set(&to, i, cells_get(&from, i % from.n));
 }
 
-/* Registers that count grow with the filter; small ones are the numbers of
- * planes. */
+/* Counting registers grow with the filter; small values are plane numbers. */
 static void tile(weir_filter *to, const weir_filter *from)
 {
     double factor = (double)to->shape.cells / (double)from->shape.cells;
@@ -75,17 +73,16 @@ static void tile(weir_filter *to, const weir_filter *from)
     for (uint32_t i = 0; i < from->shape.registers; i++)
         to->reg[i] =
             from->reg[i] < SLICES_MAX ? from->reg[i] : (uint64_t)((double)from->reg[i] * factor);
-    if (from->config.window && from->config.slots) /* lines know the number of their quarter */
+    if (from->config.window && from->config.slots) /* lines contain the number of their quarter */
         memcpy(to->reg, (uint64_t[]){from->reg[0], 0, 0}, 3 * sizeof *to->reg);
     to->observed = (uint64_t)((double)from->observed * factor);
     to->seen = (uint64_t)((double)from->seen * factor);
     to->sample = from->sample;
 }
 
-/* Each key is known only when there is a verdict on the one before. Its words go to the call one by
- * one: copied as a whole just after one has changed, they would wait on their own account. */
-static void show_chained(weir_filter *w, const struct stream *s, size_t from, size_t to,
-                         bool asking)
+/* Each key depends on the verdict for the previous one. The key's words are passed one by one:
+ * copying the struct right after a write to it would stall. */
+static void run_chained(weir_filter *w, const struct stream *s, size_t from, size_t to, bool asking)
 {
     uint64_t before = 0;
 
@@ -97,13 +94,13 @@ static void show_chained(weir_filter *w, const struct stream *s, size_t from, si
     }
 }
 
-static void show_some(weir_filter *w, const struct stream *s, size_t from, size_t to,
+static void run_range(weir_filter *w, const struct stream *s, size_t from, size_t to,
                       const struct row *how)
 {
     static struct weir_key keys[BATCH];
 
     if (how->chained) {
-        show_chained(w, s, from, to, how->asking);
+        run_chained(w, s, from, to, how->asking);
         return;
     }
     for (size_t i = from; i < to; i += BATCH) {
@@ -138,13 +135,13 @@ static double time_of(weir_filter *w, const struct stream *s, const struct row *
 {
     size_t lead = s->n / LEAD_IN;
 
-    show_some(w, s, 0, lead, how);
+    run_range(w, s, 0, lead, how);
     double start = now_ns();
-    show_some(w, s, lead, s->n, how);
+    run_range(w, s, lead, s->n, how);
     return (now_ns() - start) / (double)(s->n - lead);
 }
 
-/* "k=2 p-star=0.03": what is neither the name, the memory nor the seed. */
+/* The parameters without name, memory and seed, for example "k=2 p-star=0.03". */
 static void describe(const weir_filter *w, struct row *row)
 {
     char spec[256];

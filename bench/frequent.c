@@ -1,10 +1,10 @@
-/* frequent.c - who finds the most frequent keys in little memory?
+/* frequent.c - which sketch finds the most frequent keys in little memory?
  *
- * `top` and `heavykeeper` of ours and Cuckoo Heavy Keeper (cuckoo_keeper.h), 50 keys
- * asked for, on draws by Zipf's law and on files of keys (one on a line, up to a tab).
- * Prints TSV: found = how many of the true first 50 are among the 50 told (of keys that
- * are level with the last, any will do); off = the mean of |told - true| / true over
- * those found. All take the same memory, the keys kept included. */
+ * Compares `top`, `heavykeeper` and Cuckoo Heavy Keeper (peers/cuckoo_keeper.h) by their 50 most
+ * frequent keys, on Zipf draws and on files of keys (each line up to a tab). Prints TSV: found =
+ * how many of the 50 keys are among the true first 50 (any key with the count of the last one is
+ * accepted); off = the mean relative error of the counts of those keys. All have the same memory,
+ * including the stored keys. */
 #include "speed.h"
 
 #include <getopt.h>
@@ -15,7 +15,8 @@
 #include <weir/sketch.h>
 
 #include "base/rng.h"
-#include "cuckoo_keeper.h"
+#include "peers/cuckoo_keeper.h"
+#include "support/zipf.h"
 
 #define FIRST 50
 #define UNIVERSE 1000000
@@ -28,7 +29,7 @@ struct keys {
     uint64_t *id;
     size_t n;
     uint32_t *exact; /* by id below UNIVERSE */
-    uint32_t least;  /* count of the last of the first */
+    uint32_t min;    /* count of the 50th key */
 };
 
 static int descending(const void *a, const void *b)
@@ -47,36 +48,24 @@ static void count_exactly(struct keys *k)
         k->exact[k->id[i]]++;
     memcpy(sorted, k->exact, UNIVERSE * sizeof *sorted);
     qsort(sorted, UNIVERSE, sizeof *sorted, descending);
-    k->least = sorted[FIRST - 1];
+    k->min = sorted[FIRST - 1];
     free(sorted);
 }
 
 static void draw_zipf(struct keys *k, size_t n, double alpha)
 {
-    double *sums = must_allocate(UNIVERSE * sizeof *sums), sum = 0;
+    double *sums = zipf_sums(UNIVERSE, alpha);
     struct rng r = rng_at(SEED, 3);
 
-    for (size_t i = 0; i < UNIVERSE; i++)
-        sums[i] = sum += pow((double)(i + 1), -alpha);
-    for (k->n = 0; k->n < n; k->n++) {
-        double at = (double)(rng_next(&r) >> 11) * 0x1p-53 * sum;
-        size_t low = 0, high = UNIVERSE - 1;
-
-        while (low < high) {
-            size_t middle = (low + high) / 2;
-
-            if (sums[middle] > at)
-                high = middle;
-            else
-                low = middle + 1;
-        }
-        k->id[k->n] = low;
-    }
+    if (!sums)
+        die("no memory");
+    for (k->n = 0; k->n < n; k->n++)
+        k->id[k->n] = zipf_draw(sums, UNIVERSE, (double)(rng_next(&r) >> 11) * 0x1p-53);
     free(sums);
     count_exactly(k);
 }
 
-/* ---- a file: keys are numbered as they come, by a table of their hashes ---- */
+/* ---- files: keys are numbered in order of occurrence by a table of their hashes ---- */
 
 static uint64_t hash_of(const char *text, size_t size)
 {
@@ -87,7 +76,7 @@ static uint64_t hash_of(const char *text, size_t size)
     return h | 1;
 }
 
-static void read_file(struct keys *k, const char *path, size_t most)
+static void read_file(struct keys *k, const char *path, size_t max)
 {
     uint64_t *seen = calloc(4 * UNIVERSE, sizeof *seen), next = 0;
     uint32_t *number = must_allocate(4 * UNIVERSE * sizeof *number);
@@ -96,7 +85,7 @@ static void read_file(struct keys *k, const char *path, size_t most)
 
     if (!in || !seen)
         die("%s cannot be read", path);
-    for (k->n = 0; k->n < most && fgets(line, sizeof line, in); k->n++) {
+    for (k->n = 0; k->n < max && fgets(line, sizeof line, in); k->n++) {
         uint64_t h = hash_of(line, strcspn(line, "\t\n"));
         size_t at = h % (4 * UNIVERSE);
 
@@ -115,21 +104,21 @@ static void read_file(struct keys *k, const char *path, size_t most)
     count_exactly(k);
 }
 
-/* ---- who finds them ---- */
+/* ---- measurement ---- */
 
 struct score {
     unsigned found;
     double off;
 };
 
-static void score_one(const struct keys *k, uint64_t id, double told, struct score *s)
+static void score_one(const struct keys *k, uint64_t id, double count, struct score *s)
 {
     double exact = k->exact[id];
 
-    if (k->exact[id] < k->least || !told)
+    if (k->exact[id] < k->min || !count)
         return;
     s->found++;
-    s->off += fabs(told - exact) / exact;
+    s->off += fabs(count - exact) / exact;
 }
 
 static struct score run_sketch(const struct keys *k, const char *name, unsigned memory)
@@ -165,7 +154,7 @@ static struct score run_cuckoo(const struct keys *k, unsigned memory)
 
     for (size_t i = 0; i < k->n; i++)
         keeper_add(c, k->id[i]);
-    const struct kept *list = keeper_list(c, &n);
+    const struct stored_key *list = keeper_list(c, &n);
     for (size_t i = 0; i < n; i++)
         if (list[i].count)
             score_one(k, list[i].id, (double)list[i].count, &s);
@@ -173,7 +162,7 @@ static struct score run_cuckoo(const struct keys *k, unsigned memory)
     return s;
 }
 
-static void tell(const char *stream, unsigned memory, const char *name, struct score s)
+static void print_score(const char *stream, unsigned memory, const char *name, struct score s)
 {
     printf("%s\t%u\t%s\t%u\t%.3g\n", stream, memory, name, s.found, s.found ? s.off / s.found : 0);
     fflush(stdout);
@@ -182,9 +171,9 @@ static void tell(const char *stream, unsigned memory, const char *name, struct s
 static void run_all(const struct keys *k, const char *stream)
 {
     for (size_t m = 0; m < COUNT(kib); m++) {
-        tell(stream, kib[m], "top", run_sketch(k, "top", kib[m]));
-        tell(stream, kib[m], "heavykeeper", run_sketch(k, "heavykeeper", kib[m]));
-        tell(stream, kib[m], "cuckoo-keeper", run_cuckoo(k, kib[m]));
+        print_score(stream, kib[m], "top", run_sketch(k, "top", kib[m]));
+        print_score(stream, kib[m], "heavykeeper", run_sketch(k, "heavykeeper", kib[m]));
+        print_score(stream, kib[m], "cuckoo-keeper", run_cuckoo(k, kib[m]));
     }
 }
 

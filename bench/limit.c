@@ -1,15 +1,13 @@
-/* limit.c - the machine's own limit: how fast random cache lines can be read,
- * changed and written back, when nothing else is to be done.
+/* limit.c - the machine's limit: how fast random cache lines can be read, changed and written back
+ * by a loop that does nothing else.
  *
- * Memory of the same size from the same allocator (so huge pages are asked for
- * likewise), one 64-bit increment per line, places from random words that lie
- * ready in an array. An operation is `lines` of them. The lines of the
- * operation `ahead` are fetched while the present ones are changed, their
- * addresses kept in a ring; ahead = 0 leaves it all to the processor. Several
- * distances are tried, fetching into the first cache (near) and the second, and the best counts.
+ * The memory has the same size and the same allocator (including huge pages). Each line gets one
+ * 64-bit increment; positions come from a precomputed array of random words. An operation is
+ * `lines` increments. The lines of the operation `ahead` are prefetched, and their addresses are
+ * kept in a ring; with ahead = 0 nothing is prefetched. Several distances are tried, into the first
+ * (near) and the second cache; the best counts.
  *
- * For calls that wait for each other: one line after the other, each place known only when
- * the line before has been read. */
+ * For dependent calls: one line at a time, and each position depends on the previous line. */
 #include "speed.h"
 
 #include <stdio.h>
@@ -20,10 +18,10 @@
 #include "base/rng.h"
 
 #define LINE 64
-#define LINES_AT_MOST 16
+#define LINES_MAX 16
 #define RING 128 /* lines */
 
-static const uint32_t lines_measured[] = {1, 2, 4, 8, LINES_AT_MOST};
+static const uint32_t lines_measured[] = {1, 2, 4, 8, LINES_MAX};
 static const uint32_t lines_ahead[] = {0, 16, 32, 64, 128};
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
@@ -61,7 +59,7 @@ __attribute__((always_inline)) static inline void touch_lines(const struct field
         fetch(ring[fetched % RING], near);
     }
     for (uint32_t i = 0; i < operations * lines; i += lines) {
-        uint64_t *now[LINES_AT_MOST];
+        uint64_t *now[LINES_MAX];
 
         for (uint32_t j = 0; j < lines; j++) {
             uint64_t *next = line_at(&f, f.words[fetched + j]);
@@ -89,7 +87,7 @@ static void touch_as_many(const struct field *f, uint32_t operations, uint32_t l
     else if (lines == 8)
         touch_lines(f, operations, 8, ahead, near);
     else
-        touch_lines(f, operations, LINES_AT_MOST, ahead, near);
+        touch_lines(f, operations, LINES_MAX, ahead, near);
 }
 
 static double time_of(const struct field *f, uint32_t operations, uint32_t lines, uint32_t ahead,

@@ -1,13 +1,12 @@
-/* paths.c - how fast the paths of the filter recent are, compared with each other and with another
- * build of the library.
+/* paths.c - compare the paths of the filter recent (plain C, AVX2, AVX-512) with each other and
+ * with another build of the library.
  *
- *   paths [--memory MIB] [--repeat N] [--only WAY] [LIBRARY]
+ *     paths [--memory MIB] [--repeat N] [--only MODE] [LIBRARY]
  *
- * For each way to use the filter: nanoseconds per key of each path that this machine can run
- * (plain, AVX2, AVX-512), and of LIBRARY, a libweir.so of another version, which chooses its path
- * itself. The last column is the best path divided by LIBRARY. All take turns with short pieces of
- * one stream, and the time is that of the fastest tenth of the pieces: so ratios hold on a busy
- * machine. */
+ * Prints ns per key of each path that this machine supports, and of LIBRARY, another libweir.so,
+ * which selects its own path. The last column is the best path divided by LIBRARY. All take turns
+ * with short pieces of one stream, and the fastest tenth of the pieces counts, so ratios hold on a
+ * busy machine. */
 #include <dlfcn.h>
 #include <getopt.h>
 #include <stdio.h>
@@ -19,14 +18,14 @@
 #include "base/rng.h"
 #include "filter/recent/recent.h"
 
-enum { KEYS = 1 << 19, PIECE = 1 << 14, BATCH = 4096, PIECES_MOST = 4096 };
+enum { KEYS = 1 << 19, PIECE = 1 << 14, BATCH = 4096, PIECES_MAX = 4096 };
 
 enum call { OBSERVE_MANY, ASK_MANY, OBSERVE, ASK };
 
 static const struct way {
     const char *name, *parameters;
     enum call call;
-    double load; /* arrivals before, as a share of the slots */
+    double load; /* keys observed before, as a share of the slots */
 } ways[] = {
     {"plain", "", OBSERVE_MANY, 2},
     {"ask", "", ASK_MANY, 2},
@@ -47,7 +46,7 @@ static const struct way {
 };
 #define WAYS (sizeof ways / sizeof *ways)
 
-/* What is timed: a path of this build, or the functions of another. */
+/* What is measured: a path of this build, or the functions of another library. */
 struct side {
     const char *name;
     const struct recent_paths *paths;
@@ -59,7 +58,7 @@ struct side {
     enum weir_verdict (*observe)(weir_filter *w, struct weir_key key);
     enum weir_verdict (*ask)(const weir_filter *w, struct weir_key key);
     weir_filter *w;
-    double time[PIECES_MOST];
+    double time[PIECES_MAX];
 };
 
 static struct weir_key keys[KEYS];
@@ -79,7 +78,7 @@ static double now_ns(void)
     return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
 }
 
-/* n keys from number `from` on. */
+/* n keys from number `from`. */
 static void run(const struct side *s, enum call call, const struct weir_key *k, size_t n)
 {
     for (size_t i = 0; i < n; i += BATCH) {
@@ -137,7 +136,7 @@ static void measure(struct side *sides, size_t n, const struct way *way, double 
     for (size_t i = 0; i < n; i++)
         fill(&sides[i], way, memory_mib);
     for (int r = 0; r < repeat; r++)
-        for (size_t at = 0; at < KEYS && pieces < PIECES_MOST; at += PIECE, pieces++)
+        for (size_t at = 0; at < KEYS && pieces < PIECES_MAX; at += PIECE, pieces++)
             for (size_t i = 0; i < n; i++) {
                 struct side *s = &sides[(i + pieces) % n];
                 double start = now_ns();

@@ -1,18 +1,16 @@
 /* retention.c - how long is a key remembered, for how many bits?
  *
- * Each filter is shown an endless stream of new keys at equal memory. Once it
- * has settled, keys of every age are asked for, at moments spread over as many
- * arrivals as it remembers (a filter that forgets in bursts is met in all its
- * phases), and keys never shown, which gives its error.
+ * Each filter observes an endless stream of new keys at equal memory. When it is stable, keys of
+ * every age are looked up, at moments spread over its memory's length, so that filters that forget
+ * in bursts are measured in all phases. Keys that were never observed give its error rate.
  *
- *   R = sum over ages of (share still seen - error) / (1 - error)
+ *     R = sum over ages of (share still seen - error) / (1 - error)
  *
- * is the number of keys it remembers. Prints TSV: bits_per_key = bits / R;
- * limit_ratio = that over log2(1/error), the least any filter without false
- * negatives needs; ageNN = the age, in keys per MiB, up to which NN % are still
- * seen. --rivals measures those of rivals.h, and weir beside them; --quick is to
- * see that it runs. */
-#include "rivals.h"
+ * is the number of keys it remembers. Prints TSV: bits_per_key = bits / R; limit_ratio =
+ * bits_per_key / log2(1/error), the minimum of any filter without false negatives; ageNN = the age,
+ * in keys per MiB, up to which NN % are still seen. --peers measures the filters of peers.h and
+ * `recent`; --quick checks that the benchmark runs. */
+#include "peers/peers.h"
 
 #include <getopt.h>
 #include <math.h>
@@ -23,7 +21,7 @@
 #define BINS 400
 #define PER_BIN 250
 #define MOMENTS 16                /* 2 with --quick */
-#define NEVER (UINT64_C(1) << 60) /* keys from here on are never shown */
+#define NEVER (UINT64_C(1) << 60) /* keys from here on are never observed */
 #define BATCH 4096
 
 static int moments = MOMENTS;
@@ -32,12 +30,12 @@ static const char *const filters[] = {"sbf", "two-buffer", "apbf", "bsbf", "rlbs
 static const char *const errors[] = {"5%", "1%", "0.1%", "0.01%"};
 
 struct run {
-    weir_filter *w; /* of a rival: only to hash with */
-    const struct rival *rival;
-    void *self; /* of a rival */
+    weir_filter *w; /* of a peer: only used to hash */
+    const struct peer *peer;
+    void *self; /* of a peer */
     uint64_t observed, draws;
     double memory; /* bytes */
-    double span;   /* ages looked at: 0..span-1 */
+    double span;   /* ages measured: 0..span-1 */
     double seen[BINS];
     double error;
 };
@@ -47,7 +45,7 @@ static struct weir_key key_of(const weir_filter *w, uint64_t number)
     return weir_hash(w, &number, sizeof number);
 }
 
-static void show(struct run *r, uint64_t n)
+static void observe(struct run *r, uint64_t n)
 {
     struct weir_key keys[BATCH];
     uint8_t verdicts[BATCH];
@@ -57,16 +55,16 @@ static void show(struct run *r, uint64_t n)
 
         for (size_t i = 0; i < now; i++)
             keys[i] = key_of(r->w, r->observed++);
-        if (r->rival)
+        if (r->peer)
             for (size_t i = 0; i < now; i++)
-                r->rival->observe(r->self, keys[i]);
+                r->peer->observe(r->self, keys[i]);
         else
             weir_observe_many(r->w, keys, now, verdicts);
         n -= now;
     }
 }
 
-/* The share of n keys, numbered by `number`, that are said to be seen. */
+/* The share of n keys, numbered by `number`, that are reported as seen. */
 static double share_seen(const struct run *r, const uint64_t *number, size_t n)
 {
     struct weir_key keys[BATCH];
@@ -75,9 +73,9 @@ static double share_seen(const struct run *r, const uint64_t *number, size_t n)
 
     for (size_t i = 0; i < n; i++)
         keys[i] = key_of(r->w, number[i]);
-    if (r->rival)
+    if (r->peer)
         for (size_t i = 0; i < n; i++)
-            verdicts[i] = r->rival->ask(r->self, keys[i]);
+            verdicts[i] = r->peer->ask(r->self, keys[i]);
     else
         weir_ask_many(r->w, keys, n, verdicts);
     for (size_t i = 0; i < n; i++)
@@ -113,7 +111,7 @@ static double measure_error(struct run *r)
 static void measure(struct run *r, double remembered)
 {
     for (int moment = 0; moment < moments; moment++) {
-        show(r, (uint64_t)(remembered / moments) + 1);
+        observe(r, (uint64_t)(remembered / moments) + 1);
         for (int bin = 0; bin < BINS; bin++)
             r->seen[bin] += measure_bin(r, bin) / moments;
         r->error += measure_error(r) / moments;
@@ -153,7 +151,7 @@ static void run_all(struct run *r)
 {
     double guess = r->memory * 8 / 10;
 
-    show(r, (uint64_t)(guess * 12)); /* long past the first forgetting */
+    observe(r, (uint64_t)(guess * 12)); /* long after the first eviction */
     r->span = guess * 6;
     measure(r, guess);
 }
@@ -184,33 +182,33 @@ static void one(const char *name, const char *parameters, const char *memory)
     weir_close(r.w);
 }
 
-static void one_rival(const struct rival *rival, double error, const char *memory)
+static void one_peer(const struct peer *peer, double error, const char *memory)
 {
     char spec[64], settings[256];
-    struct run r = {.rival = rival};
+    struct run r = {.peer = peer};
 
     snprintf(spec, sizeof spec, "bloom memory=%s seed=1", memory);
     r.w = must_open(spec);
     r.memory = (double)weir_stats_of(r.w).memory;
-    r.self = rival->open(r.memory * 8, error, settings, sizeof settings);
+    r.self = peer->open(r.memory * 8, error, settings, sizeof settings);
     run_all(&r);
-    report(&r, rival->name, settings);
-    rival->close(r.self);
+    report(&r, peer->name, settings);
+    peer->close(r.self);
     weir_close(r.w);
 }
 
-static void all_rivals(const char *memory)
+static void all_peers(const char *memory)
 {
-    static const struct rival *const rivals[] = {&rival_epoch, &rival_epoch_best, &rival_timed,
-                                                 &rival_cuckoo};
+    static const struct peer *const peers[] = {&peer_epoch, &peer_epoch_best, &peer_timed,
+                                               &peer_cuckoo};
 
-    one_rival(&rival_epoch_14, 0.022, memory);
-    one_rival(&rival_cuckoo_16, 0, memory);
+    one_peer(&peer_epoch_14, 0.022, memory);
+    one_peer(&peer_cuckoo_16, 0, memory);
     for (size_t e = 0; e < sizeof errors / sizeof *errors; e++) {
         char parameters[32];
 
-        for (size_t i = 0; i < sizeof rivals / sizeof *rivals; i++)
-            one_rival(rivals[i], strtod(errors[e], NULL) / 100, memory);
+        for (size_t i = 0; i < sizeof peers / sizeof *peers; i++)
+            one_peer(peers[i], strtod(errors[e], NULL) / 100, memory);
         snprintf(parameters, sizeof parameters, "fpr=%s", errors[e]);
         one("recent", parameters, memory);
     }
@@ -220,11 +218,11 @@ int main(int argc, char **argv)
 {
     static const struct option options[] = {{"memory", required_argument, NULL, 'm'},
                                             {"widths", no_argument, NULL, 'w'},
-                                            {"rivals", no_argument, NULL, 'r'},
+                                            {"peers", no_argument, NULL, 'r'},
                                             {"quick", no_argument, NULL, 'q'},
                                             {NULL, 0, NULL, 0}};
     const char *memory = "256K";
-    int option, widths = 0, rivals = 0;
+    int option, widths = 0, peers = 0;
 
     while ((option = getopt_long(argc, argv, "m:wrq", options, NULL)) != -1) {
         if (option == 'm')
@@ -232,16 +230,16 @@ int main(int argc, char **argv)
         else if (option == 'w')
             widths = 1;
         else if (option == 'r')
-            rivals = 1;
+            peers = 1;
         else if (option == 'q')
             moments = 2;
         else
             return 2;
     }
     puts("algorithm\tsettings\tfpr\tbits_per_key\tlimit_ratio\tage99\tage90\tage50\tage10");
-    if (rivals)
-        all_rivals(memory);
-    for (size_t e = 0; !widths && !rivals && e < sizeof errors / sizeof *errors; e++) {
+    if (peers)
+        all_peers(memory);
+    for (size_t e = 0; !widths && !peers && e < sizeof errors / sizeof *errors; e++) {
         char parameters[32];
 
         snprintf(parameters, sizeof parameters, "fpr=%s", errors[e]);

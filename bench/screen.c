@@ -1,9 +1,8 @@
-/* screen.c - the verdict cache of screens, measured as filters are: the screen `cache` before
- * a store that answers at once.
+/* screen.c - measure the screen `cache` as filters are measured, with a store that answers
+ * immediately.
  *
- * Most keys of the stream are new and the store is asked for them; then the same keys come
- * again, and the cache answers for all of them. Settled small and laid side by side, as in
- * filter.c. */
+ * Most keys of the stream are new and are looked up in the store. Then the same keys are repeated,
+ * and the cache answers for all of them. The screen is filled as in filter.c. */
 #include "speed.h"
 
 #include <stdio.h>
@@ -26,7 +25,7 @@ static weir_screen *open_screen(const char *parameters, double bytes)
     return s;
 }
 
-/* A key in two is a member. */
+/* Every second key is a member. */
 static bool answer(void *context, const struct weir_bytes *keys, size_t n, uint8_t *answers)
 {
     (void)context;

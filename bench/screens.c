@@ -1,12 +1,11 @@
-/* screens.c - how often is the store asked, and how often is it wrong not to?
+/* screens.c - store lookups and errors of all screens at equal memory.
  *
- *     screens [--streams N] [--traces FOLDER]
+ *     screens [--streams N] [--traces DIRECTORY]
  *
- * All screens at equal memory: in the set-up of Busnel and Gillet 2019 (streams
- * by Zipf's law from 10^4 keys, of which 100 or 1000 are members; means of N
- * streams, 500 unless told), and on real streams and sets where there is a folder
- * of them. Prints TSV: precision and recall over different keys, fpr and fnr over
- * records, calls = keys that the store answered, also as a share of the records. */
+ * Runs the set-up of Busnel and Gillet 2019 (Zipf streams from 10^4 keys, of which 100 or 1000 are
+ * members; means of N streams, default 500), and real streams and sets if a directory is given.
+ * Prints TSV: precision and recall over distinct keys, fpr and fnr over records, calls = keys that
+ * the store answered, also as a share of the records. */
 #include "speed.h"
 
 #include <stdio.h>
@@ -82,12 +81,12 @@ static void measure_skews(size_t streams)
         }
 }
 
-/* ---- real pairs ---- */
+/* ---- real streams and sets ---- */
 
 static const struct pair {
     const char *query, *set;
     const char *memory[3];
-    unsigned keys, capacity, window; /* in the set, of different ones, for dabf */
+    unsigned keys, capacity, window; /* distinct members, for dabf */
 } pairs[] = {
     {"query_spam_ip_201505",
      "set_ip_nixspam_20150520",

@@ -1,20 +1,20 @@
-/* sets.c - filters that hold a set: bits a key, time to build, time to ask.
+/* sets.c - filters of a fixed set: bits per key, build time, lookup time.
  *
  *     sets [--keys N] [--rounds N] [--only bloom,fuse]
  *
- * N keys (10M unless told; the goals are for 100M) in each filter, at an error of 0.4 % and 0.2 %.
- * Members and strangers are asked for in batches of 4096, keys hashed beforehand; filters take
- * turns, and of all rounds the lower quartile counts. Prints TSV:
+ * Each filter contains N keys (default: 10M; the goals are for 100M), at an error rate of 0.4 % and
+ * 0.2 %. Members and non-members are looked up in batches of 4096 hashed keys. Filters take turns,
+ * and the lower quartile of all rounds counts. Prints TSV:
  *
- *   bits_per_key            of memory, without the head
- *   build_ns                processor time per key, hashing left out
- *   member_ns, stranger_ns  the same per question
- *   error                   strangers taken for members, met
- *   member_ratio, stranger_ratio   to bloom's time at the same error; goal for fuse: at most 0.5
+ *   bits_per_key                  of memory, without the head
+ *   build_ns                      processor time per key, without hashing
+ *   member_ns, nonmember_ns       processor time per lookup
+ *   error                         measured false-positive rate
+ *   member_ratio, nonmember_ratio relative to bloom at the same error; goal for fuse: at most 0.5
  *
- * Two that are not here have rows of what was published, for an error of 1/256: xor (Graf and
- * Lemire 2020: 1.23 * 8 bits), ribbon (Dillinger, Huebschle-Schneider, Sanders and Walzer 2022:
- * bumped, under 1 % above 8 bits). */
+ * Two filters that weir does not have get rows with published sizes at an error of 1/256: xor (Graf
+ * and Lemire 2020: 1.23 * 8 bits), and ribbon (Dillinger, Huebschle-Schneider, Sanders and Walzer
+ * 2022: bumped, under 1 % above 8 bits). */
 #include <weir/build.h>
 #include <weir/hash.h>
 
@@ -25,9 +25,9 @@
 #include <time.h>
 
 #define SEED 7
-#define AT_ONCE 4096
-#define QUESTIONS (AT_ONCE * 256) /* of a kind, per round */
-#define ROUNDS_MOST 99
+#define BATCH 4096
+#define LOOKUPS (BATCH * 256) /* of a kind, per round */
+#define ROUNDS_MAX 99
 
 static const char *const specs[] = {
     "bloom fpr=0.00390625", "counting fpr=0.00390625", "cuckoo fpr=0.4%", "fuse fpr=0.4%",
@@ -39,7 +39,7 @@ static const char *const specs[] = {
 struct measured {
     weir_filter *w;
     double build;
-    double member[ROUNDS_MOST], stranger[ROUNDS_MOST]; /* ns per question */
+    double member[ROUNDS_MAX], nonmember[ROUNDS_MAX]; /* ns per lookup */
     double error;
 };
 
@@ -57,7 +57,7 @@ static void die(const char *why)
     exit(2);
 }
 
-/* Keys number 0 to n - 1 are members, those from 2^40 on strangers. */
+/* Keys 0 to n - 1 are members, keys from 2^40 on are non-members. */
 static struct weir_key key_of(uint64_t number)
 {
     return weir_hash_bytes(WEIR_HASH_XXH3, SEED, &number, sizeof number);
@@ -65,7 +65,7 @@ static struct weir_key key_of(uint64_t number)
 
 static void build(struct measured *m, const char *spec, uint64_t n)
 {
-    static struct weir_key keys[AT_ONCE];
+    static struct weir_key keys[BATCH];
     char full[200];
     struct weir_error error;
     weir_builder *b;
@@ -75,7 +75,7 @@ static void build(struct measured *m, const char *spec, uint64_t n)
     if (weir_build_begin(&b, full, NULL, &error) != WEIR_OK)
         die(error.text);
     for (uint64_t at = 0, some; at < n; at += some) {
-        some = n - at < AT_ONCE ? n - at : AT_ONCE;
+        some = n - at < BATCH ? n - at : BATCH;
         for (uint64_t i = 0; i < some; i++)
             keys[i] = key_of(at + i);
         began = processor_time();
@@ -91,37 +91,37 @@ static void build(struct measured *m, const char *spec, uint64_t n)
 
 static double ask(const weir_filter *w, const struct weir_key *keys, uint64_t *seen)
 {
-    static uint8_t verdicts[AT_ONCE];
+    static uint8_t verdicts[BATCH];
     double began = processor_time();
 
     *seen = 0;
-    for (size_t at = 0; at < QUESTIONS; at += AT_ONCE) {
-        weir_ask_many(w, keys + at, AT_ONCE, verdicts);
-        for (size_t i = 0; i < AT_ONCE; i++)
+    for (size_t at = 0; at < LOOKUPS; at += BATCH) {
+        weir_ask_many(w, keys + at, BATCH, verdicts);
+        for (size_t i = 0; i < BATCH; i++)
             *seen += verdicts[i];
     }
-    return (processor_time() - began) * 1e9 / QUESTIONS;
+    return (processor_time() - began) * 1e9 / LOOKUPS;
 }
 
 static void play_round(struct measured *m, int round, uint64_t n)
 {
-    static struct weir_key members[QUESTIONS], strangers[QUESTIONS];
+    static struct weir_key members[LOOKUPS], nonmembers[LOOKUPS];
     uint64_t seen;
 
-    for (uint64_t i = 0; i < QUESTIONS; i++) {
-        uint64_t number = (uint64_t)round * QUESTIONS + i;
+    for (uint64_t i = 0; i < LOOKUPS; i++) {
+        uint64_t number = (uint64_t)round * LOOKUPS + i;
 
         members[i] = key_of(key_of(number).hi % n);
-        strangers[i] = key_of(UINT64_C(1) << 40 | number);
+        nonmembers[i] = key_of(UINT64_C(1) << 40 | number);
     }
     for (size_t i = 0; i < SPECS; i++) {
         if (!m[i].w)
             continue;
         m[i].member[round] = ask(m[i].w, members, &seen);
-        if (seen < QUESTIONS)
+        if (seen < LOOKUPS)
             die("a member was missed");
-        m[i].stranger[round] = ask(m[i].w, strangers, &seen);
-        m[i].error += (double)seen / QUESTIONS;
+        m[i].nonmember[round] = ask(m[i].w, nonmembers, &seen);
+        m[i].error += (double)seen / LOOKUPS;
     }
 }
 
@@ -140,7 +140,7 @@ static double lower_quartile(double *of, int n)
 
 static void print_all(struct measured *m, int rounds, double n)
 {
-    double member = 0, stranger = 0;
+    double member = 0, nonmember = 0;
 
     printf("filter\tsettings\tkeys\tbits_per_key\tbuild_ns\tmember_ns\tstranger_ns\terror\t"
            "member_ratio\tstranger_ratio\n");
@@ -149,17 +149,17 @@ static void print_all(struct measured *m, int rounds, double n)
             continue;
         struct weir_stats stats = weir_stats_of(m[i].w);
         double of_member = lower_quartile(m[i].member, rounds);
-        double of_stranger = lower_quartile(m[i].stranger, rounds);
+        double of_nonmember = lower_quartile(m[i].nonmember, rounds);
         int name = (int)strcspn(specs[i], " ");
 
         if (i % PER_ERROR == 0) {
             member = of_member;
-            stranger = of_stranger;
+            nonmember = of_nonmember;
         }
         printf("%.*s\t%s\t%.0f\t%.3f\t%.1f\t%.2f\t%.2f\t%.6f\t%.3f\t%.3f\n", name, specs[i],
                specs[i] + name + 1, n, 8 * (double)stats.memory / n, m[i].build * 1e9 / n,
-               of_member, of_stranger, m[i].error / rounds, of_member / member,
-               of_stranger / stranger);
+               of_member, of_nonmember, m[i].error / rounds, of_member / member,
+               of_nonmember / nonmember);
     }
     printf("xor\tpublished\t-\t9.840\t-\t-\t-\t0.003906\t-\t-\n");
     printf("ribbon\tpublished\t-\t8.080\t-\t-\t-\t0.003906\t-\t-\n");
@@ -190,7 +190,7 @@ int main(int argc, char **argv)
         else
             die("it takes --keys N, --rounds N and --only NAMES");
     }
-    if (n < 1 || rounds < 1 || rounds > ROUNDS_MOST || argc % 2 == 0)
+    if (n < 1 || rounds < 1 || rounds > ROUNDS_MAX || argc % 2 == 0)
         die("it takes --keys N and --rounds N, from 1 to 99");
     for (size_t i = 0; i < SPECS; i++)
         if (is_wanted(specs[i], only))

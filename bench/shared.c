@@ -1,15 +1,14 @@
-/* shared.c - one filter and several threads: how much faster than one thread on a plain
- * filter of the same memory?
+/* shared.c - one shared filter and several threads, compared with one thread on a plain filter of
+ * the same memory.
  *
- *   shared [--memory MIB] [--threads N] [--rounds N] [--quick]
+ *     shared [--memory MIB] [--threads N] [--rounds N] [--quick]
  *
- * All filters are of one spec, full before they are measured, and shown the same batches,
- * half of whose keys are new. Rounds go over all rows in turn, and the best round counts.
- * "apart": each thread has a plain filter of its own, with its share of the memory: what the
- * machine gives to those who share nothing.
- * TSV: x_plain = keys per second to those of the plain filter, by the clock on the wall;
- * x_processor = the same by the time that a thread had a processor, which is what free cores
- * would give if no thread had to wait for another. */
+ * All filters have one spec, are full before the measurement and observe the same batches, half of
+ * whose keys are new. Rounds run all rows in turn, and the best round counts. "apart": each thread
+ * has its own plain filter with its share of the memory, which is the machine's limit without
+ * sharing. TSV: x_plain = keys per second relative to the plain filter, by wall-clock time;
+ * x_processor = the same by the threads' processor time, which idle cores would give if threads
+ * never waited. */
 #include "speed.h"
 
 #include <pthread.h>
@@ -23,7 +22,7 @@
 
 #define KEYS (1 << 20) /* of a round */
 #define BYTES_PER_KEY 1.5
-#define THREADS_MOST 64
+#define THREADS_MAX 64
 
 struct bench {
     struct weir_key *keys;
@@ -37,7 +36,7 @@ struct way {
     uint32_t threads, shards; /* shards 0: a plain filter */
     bool ordered, apart;
     size_t batch;
-    weir_filter *plain[THREADS_MOST]; /* one for all, or for each thread */
+    weir_filter *plain[THREADS_MAX]; /* one for all threads, or one per thread */
     weir_shared *shared;
     double wall, processor; /* ns per key of the best round */
 };
@@ -55,7 +54,7 @@ static struct weir_key key_of(uint64_t id)
     return weir_hash_bytes(WEIR_HASH_XXH3, SEED, &id, sizeof id);
 }
 
-/* Half new, half of those that came since some millions of keys. */
+/* Half of the keys are new, half are repeats of the last millions of keys. */
 static void make_keys(struct bench *b)
 {
     for (size_t i = 0; i < KEYS; i++) {
@@ -77,7 +76,7 @@ struct worker {
     double processor;
 };
 
-/* What a thread of a pipe would do: take the next batch, and a ticket where order counts. */
+/* What a thread of the command does: take the next batch, and a ticket if the order counts. */
 static size_t take_batch(struct worker *w, uint64_t *ticket)
 {
     size_t at;
@@ -105,7 +104,12 @@ static void *work(void *context)
         if (w->plain)
             weir_observe_many(w->plain, keys, way->batch, verdicts);
         else if (way->ordered)
-            weir_shared_observe_ordered(way->shared, ticket, keys, NULL, way->batch, verdicts);
+            weir_shared_process(
+                way->shared, ticket,
+                &(struct weir_shared_batch){.size = sizeof(struct weir_shared_batch),
+                                            .keys = keys,
+                                            .n = way->batch,
+                                            .verdicts = verdicts});
         else
             weir_shared_observe_many(way->shared, keys, way->batch, verdicts);
     }
@@ -116,8 +120,8 @@ static void *work(void *context)
 static void run(const struct bench *b, struct way *way)
 {
     pthread_mutex_t reading = PTHREAD_MUTEX_INITIALIZER;
-    pthread_t thread[THREADS_MOST];
-    struct worker worker[THREADS_MOST];
+    pthread_t thread[THREADS_MAX];
+    struct worker worker[THREADS_MAX];
     size_t taken = 0;
     double began = wall_ns(), processor = 0;
 
@@ -180,7 +184,7 @@ static void measure(struct bench *b, struct way *ways, size_t n)
     }
 }
 
-static struct bench asked(int argc, char **argv)
+static struct bench parse_options(int argc, char **argv)
 {
     struct bench b = {.memory_mib = 64, .threads = 2, .rounds = 60};
 
@@ -202,14 +206,14 @@ static struct bench asked(int argc, char **argv)
             die("usage: shared [--memory MIB] [--threads N] [--rounds N] [--quick]");
         i++;
     }
-    if (!(b.memory_mib > 0) || b.threads < 1 || b.threads > THREADS_MOST || b.rounds < 1)
-        die("memory, threads (at most %d) and rounds are numbers above 0", THREADS_MOST);
+    if (!(b.memory_mib > 0) || b.threads < 1 || b.threads > THREADS_MAX || b.rounds < 1)
+        die("memory, threads (at most %d) and rounds are numbers above 0", THREADS_MAX);
     return b;
 }
 
 int main(int argc, char **argv)
 {
-    struct bench b = asked(argc, argv);
+    struct bench b = parse_options(argc, argv);
     struct way ways[] = {
         {.threads = 1, .batch = 4096},
         {.threads = b.threads, .apart = true, .batch = 4096},
@@ -229,7 +233,7 @@ int main(int argc, char **argv)
            "processor\n");
     for (size_t i = 0; i < n; i++) {
         print(&ways[i], &ways[0], b.memory_mib);
-        for (uint32_t j = 0; j < THREADS_MOST; j++)
+        for (uint32_t j = 0; j < THREADS_MAX; j++)
             weir_close(ways[i].plain[j]);
         weir_shared_close(ways[i].shared);
     }

@@ -1,10 +1,9 @@
-/* sketch.c - how fast counting is, next to what the machine can do at all, and
- * next to exact counting in a hash table.
+/* sketch.c - how fast sketches count, compared with the machine's limit and with exact counting in
+ * a hash table.
  *
- *     sketch [MIB]...      sizes of memory; 1, 64 and 512 if none is given
+ *     sketch [MIB]...      memory sizes (default: 1, 64 and 512)
  *
- * As bench/speed: in each repetition everything runs once, in turn; quartiles, as
- * tab-separated values, in the same columns. */
+ * The method and the columns are those of bench/speed. */
 #include "speed.h"
 
 #include <stdio.h>
@@ -21,7 +20,7 @@
 static const struct {
     const char *name, *parameters;
     uint32_t lines;
-    bool hashed; /* takes keys that are hashed beforehand */
+    bool hashed; /* takes keys that are already hashed */
 } sketches[] = {{"count-min", "", 4, true},
                 {"count-min", "layout=line", 1, true},
                 {"count-min", "update=conservative", 4, true},
@@ -65,7 +64,7 @@ static void sketch_run(struct table *t, size_t which, double memory_mib, const s
     snprintf(row.settings, sizeof row.settings, "%s", sketches[which].parameters);
     row.lines = sketches[which].lines;
     row.batch = row.hashing = true;
-    add_some(s, in, 0, in->n, &row); /* every page is there, and a summary is full */
+    add_some(s, in, 0, in->n, &row); /* every page is mapped, and a summary is full */
     for (int mode = 0; mode < 4; mode++) {
         size_t lead = in->n / LEAD_IN;
 
@@ -81,7 +80,7 @@ static void sketch_run(struct table *t, size_t which, double memory_mib, const s
     weir_sketch_close(s);
 }
 
-/* ---- exact counting: open addressing, half full, fetched ahead ---- */
+/* ---- exact counting: open addressing, half full, with prefetch ---- */
 
 struct cell {
     struct record key;
@@ -116,7 +115,7 @@ static void exact_add_some(struct exact *e, const struct stream *in, size_t from
     }
 }
 
-/* Only where the keys of the stream fit beside as many as fill it by half. */
+/* Omitted if the table would be more than half full. */
 static void exact_run(struct table *t, double memory_mib, const struct stream *in)
 {
     struct row row = {.memory_mib = memory_mib, .algorithm = "exact", .lines = 1};

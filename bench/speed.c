@@ -1,8 +1,8 @@
-/* speed.c - how fast every filter is, next to what the machine can do at all.
+/* speed.c - how fast every filter is, compared with the machine's limit.
  *
- * For each size of memory: repetitions, in each of which everything runs once,
- * in turn, so that what disturbs the machine disturbs all alike; then the
- * lower quartiles, as tab-separated values. bench/README.md says how to read them. */
+ * For each memory size, every repetition runs everything once, in turn, so that other work on the
+ * machine affects all equally. Prints the lower quartiles as tab-separated values, described in
+ * bench/README.md. */
 #include "speed.h"
 
 #include <getopt.h>
@@ -14,8 +14,8 @@
 #define KEYS_QUICK (UINT32_C(1) << 16)
 #define REPEAT 5
 #define REPEAT_QUICK 3
-#define MEMORY_MOST 65536 /* MiB */
-#define SIZES_MOST 16
+#define MEMORY_MAX 65536 /* MiB */
+#define SIZES_MAX 16
 
 static const char usage[] = "usage: speed [--memory LIST] [--only NAME] [--repeat N] [--quick]\n"
                             "  --memory LIST  MiB, separated by commas (1,64,512)\n"
@@ -24,7 +24,7 @@ static const char usage[] = "usage: speed [--memory LIST] [--only NAME] [--repea
                             "  --quick        fewer keys, 3 repetitions: to see that it runs\n";
 
 struct options {
-    long memory_mib[SIZES_MOST];
+    long memory_mib[SIZES_MAX];
     size_t sizes;
     const char *only;
     int repeat;
@@ -39,13 +39,13 @@ static bool is_filter(const char *name)
     return false;
 }
 
-static long whole_number(const char *option, const char *text, long least, long most)
+static long whole_number(const char *option, const char *text, long min, long max)
 {
     char *end;
     long n = strtol(text, &end, 10);
 
-    if (end == text || *end || n < least || n > most)
-        die("%s %s: give a whole number from %ld to %ld", option, text, least, most);
+    if (end == text || *end || n < min || n > max)
+        die("%s %s: give a whole number from %ld to %ld", option, text, min, max);
     return n;
 }
 
@@ -55,9 +55,9 @@ static void read_sizes(struct options *o, char *list)
 
     o->sizes = 0;
     while ((size = strsep(&list, ","))) {
-        if (o->sizes == SIZES_MOST)
-            die("--memory: give at most %d sizes", SIZES_MOST);
-        o->memory_mib[o->sizes++] = whole_number("--memory", size, 1, MEMORY_MOST);
+        if (o->sizes == SIZES_MAX)
+            die("--memory: give at most %d sizes", SIZES_MAX);
+        o->memory_mib[o->sizes++] = whole_number("--memory", size, 1, MEMORY_MAX);
     }
 }
 
@@ -95,8 +95,8 @@ static struct options read_options(int argc, char **argv)
     return o;
 }
 
-/* Every filter as it opens by default, full; and ours in all its modes, widths and
- * loads: keys per slot before the run. */
+/* Every filter with its defaults, full; and `recent` in all its modes, widths and loads (keys per
+ * slot before the run). */
 static const struct way {
     const char *parameters;
     double load;
@@ -129,38 +129,38 @@ static const struct way {
 static const struct way screens[] = {{"", FULL}, {"width=12", FULL}, {"", 0.5}, {"width=8", 0.5}};
 #define SCREENS (sizeof screens / sizeof *screens)
 
-#define LOADS_KEPT 16 /* MiB from which on a run hardly adds to the load */
+#define LOADS_MIN 16 /* MiB from which on a run hardly changes the load */
 
-static bool wanted(const struct options *o, const char *name)
+static bool is_selected(const struct options *o, const char *name)
 {
     return !o->only || !strcmp(o->only, name);
 }
 
-/* The limit is measured before every filter, for all are held against it. */
+/* The limit is measured before every filter, because all are compared with it. */
 static void repetition(struct table *t, const struct options *o, double memory_mib,
                        const struct stream *s)
 {
     for (size_t i = 0; weir_algorithm_at(WEIR_KIND_FILTER, i); i++) {
-        if (!wanted(o, weir_algorithm_at(WEIR_KIND_FILTER, i)->name) ||
+        if (!is_selected(o, weir_algorithm_at(WEIR_KIND_FILTER, i)->name) ||
             !(weir_algorithm_at(WEIR_KIND_FILTER, i)->traits & WEIR_CAN_OBSERVE))
             continue;
         const char *name = weir_algorithm_at(WEIR_KIND_FILTER, i)->name;
 
         for (size_t j = 0; j < (strcmp(name, "recent") ? 1 : WAYS); j++) {
-            if (memory_mib < LOADS_KEPT && ways[j].load < FULL)
+            if (memory_mib < LOADS_MIN && ways[j].load < FULL)
                 continue;
             limit_run(t, memory_mib, 2 * (uint32_t)s->n);
             filter_run(t, name, ways[j].parameters, ways[j].load, memory_mib, s);
         }
     }
-    for (size_t j = 0; wanted(o, "screen") && j < SCREENS; j++) {
-        if (memory_mib < LOADS_KEPT && screens[j].load < FULL)
+    for (size_t j = 0; is_selected(o, "screen") && j < SCREENS; j++) {
+        if (memory_mib < LOADS_MIN && screens[j].load < FULL)
             continue;
         limit_run(t, memory_mib, 2 * (uint32_t)s->n);
         screen_run(t, screens[j].parameters, screens[j].load, memory_mib, s);
     }
-    if (wanted(o, "libbloom") || wanted(o, "bloom"))
-        peer_run(t, memory_mib, s);
+    if (is_selected(o, "libbloom") || is_selected(o, "bloom"))
+        libbloom_run(t, memory_mib, s);
 }
 
 int main(int argc, char **argv)
@@ -168,7 +168,7 @@ int main(int argc, char **argv)
     struct options o = read_options(argc, argv);
     struct stream s = stream_open(o.quick ? KEYS_QUICK : KEYS);
 
-    if (!peer_there())
+    if (!libbloom_is_available())
         fputs("speed: built without libbloom (libbloom-dev); it is left out\n", stderr);
     table_print_header();
     for (size_t i = 0; i < o.sizes; i++) {

@@ -1,4 +1,5 @@
-/* speed.h - what the parts of bench/speed share: the keys, the table, a clock. */
+/* speed.h - declarations for the benchmarks of filters and sketches: the stream, the table of
+ * results, a clock. */
 #ifndef WEIR_BENCH_SPEED_H
 #define WEIR_BENCH_SPEED_H
 
@@ -10,9 +11,9 @@
 
 #include <weir.h>
 
-#define BATCH 4096 /* keys per weir_observe_many(): what one read() brings the command */
-#define LEAD_IN 4  /* the first 1/4 of every run is not timed: the caches settle */
-#define SEED 1     /* of every filter, so that all are shown the same hashes */
+#define BATCH 4096 /* keys per weir_observe_many(), as many as one read() of the command */
+#define LEAD_IN 4  /* the first 1/4 of every run is not timed: it warms the caches */
+#define SEED 1     /* of every filter, so that all get the same hashes */
 
 /* ---- the stream ---- */
 
@@ -20,13 +21,13 @@ struct record {
     uint64_t word[2];
 };
 
-/* The same keys as a caller has them and as a filter takes them. */
+/* The same keys as bytes and hashed. */
 struct stream {
     size_t n;
     struct record *records;
     struct weir_bytes *bytes;
     struct weir_key *keys;
-    uint8_t *verdicts; /* room for the answers */
+    uint8_t *verdicts; /* buffer for the answers */
 };
 
 struct stream stream_open(size_t n);
@@ -46,9 +47,9 @@ struct row {
     double memory_mib;
     const char *algorithm;
     char settings[256];
-    bool asking; /* weir_ask_many(), else observing */
+    bool asking; /* weir_ask_many() instead of observing */
     bool batch, hashing;
-    bool chained; /* one by one, each waiting for the answer before */
+    bool chained; /* one by one, each depends on the previous answer */
     uint32_t lines;
     double ns[RUNS_MAX];
     int runs;
@@ -59,35 +60,36 @@ struct table {
     size_t n;
 };
 
-/* Note one run. Rows are told apart by all of their columns but ns. */
+/* Record one run. All columns but ns identify the row. */
 void table_note(struct table *t, const struct row *columns, double ns);
 
 double row_time(const struct row *r);
 void table_print_header(void);
 void table_print(const struct table *t);
 
-/* ---- what is measured: one run each, noted in the table ---- */
+/* ---- measurements: each runs once and is recorded in the table ---- */
 
-/* With so many keys per slot before; "window=" is given one that half the memory holds. */
+/* `load` is the number of keys per slot before the run. "window=" becomes a window of half the
+ * capacity. */
 #define FULL INFINITY
 void filter_run(struct table *t, const char *name, const char *parameters, double load,
                 double memory_mib, const struct stream *s);
 void screen_run(struct table *t, const char *parameters, double load, double memory_mib,
                 const struct stream *s);
 void limit_run(struct table *t, double memory_mib, uint32_t lines_per_run);
-void peer_run(struct table *t, double memory_mib, const struct stream *s);
+void libbloom_run(struct table *t, double memory_mib, const struct stream *s);
 
-/* The limit for so many lines, from those measured, one after the other or not; and
- * libbloom's time, or 0 if it was not measured. */
+/* The limit for this many lines, interpolated, chained or not; and libbloom's time, or 0 if it was
+ * not measured. */
 double limit_for(const struct table *t, uint32_t lines, bool chained);
-double peer_time(const struct table *t);
+double libbloom_time(const struct table *t);
 
-bool peer_there(void);
+bool libbloom_is_available(void);
 
-/* ---- small things ---- */
+/* ---- utilities ---- */
 
-/* Nothing, made of the answer before: added to a key, it has that key wait for the answer. The
- * compiler does not know that it is nothing, and the processor does not guess values. */
+/* Returns 0, but depends on the previous answer: adding it to a key makes the key wait for that
+ * answer. The compiler cannot see the value, and the processor does not predict values. */
 static inline uint64_t wait_for(uint64_t answer)
 {
     uint64_t nothing = 0;
@@ -96,7 +98,7 @@ static inline uint64_t wait_for(uint64_t answer)
     return answer & nothing;
 }
 
-/* Of this thread alone: others on the same core do not count. */
+/* Processor time of this thread, so that other processes on the core do not count. */
 static inline double now_ns(void)
 {
     struct timespec t;
@@ -105,7 +107,7 @@ static inline double now_ns(void)
     return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
 }
 
-/* Say why in one message and leave. */
+/* Print a message and exit with status 1. */
 __attribute__((noreturn, format(printf, 1, 2))) void die(const char *why, ...);
 
 void *must_allocate(size_t bytes);

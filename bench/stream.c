@@ -1,5 +1,5 @@
-/* stream.c - the keys that every filter is shown: uniform draws from a universe
- * so large that 60 % of them are distinct, 16 bytes each, importance 1..64. */
+/* stream.c - the keys of all benchmarks: uniform draws, 16 bytes each, importance 1 to 64. The
+ * universe is so large that 60 % are distinct. */
 #include "speed.h"
 
 #include <math.h>
@@ -10,7 +10,7 @@
 #define DISTINCT 0.6
 #define STREAM_SEED 2012
 
-/* U keys such that n draws find U (1 - exp(-n/U)) = DISTINCT n of them. */
+/* The universe U for which n draws have U (1 - exp(-n/U)) = DISTINCT n distinct keys. */
 static uint64_t universe(size_t n)
 {
     double lo = 0.1, hi = 10; /* of U/n */

@@ -1,4 +1,4 @@
-/* table.c - runs in, one time per row out. */
+/* table.c - the table of results: collects runs and prints one time per row. */
 #include "speed.h"
 
 #include <stdio.h>
@@ -36,8 +36,8 @@ static int ascending(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The lower quartile: what disturbs a run only ever adds to it, and a row that ran
- * more often is not favoured, as it would be by the least. */
+/* The lower quartile: interference only adds time, and unlike the minimum it does not favour rows
+ * with more runs. */
 double row_time(const struct row *r)
 {
     static double ns[RUNS_MAX];
@@ -50,7 +50,7 @@ double row_time(const struct row *r)
     return ns[below] + (at - (double)below) * (ns[above] - ns[below]);
 }
 
-/* The best distance for that many lines, or NULL if they were not measured. */
+/* The best distance for this many lines, or NULL if they were not measured. */
 static const struct row *best_limit(const struct table *t, uint32_t lines, bool chained)
 {
     const struct row *best = NULL;
@@ -77,13 +77,13 @@ double limit_for(const struct table *t, uint32_t lines, bool chained)
         return 0;
     double ns = row_time(below);
     if (!above)
-        return ns * lines / below->lines; /* beyond the most: in proportion */
+        return ns * lines / below->lines; /* beyond the maximum: in proportion */
     if (above == below)
         return ns;
     return ns + (row_time(above) - ns) * (lines - below->lines) / (above->lines - below->lines);
 }
 
-double peer_time(const struct table *t)
+double libbloom_time(const struct table *t)
 {
     for (size_t i = 0; i < t->n; i++)
         if (!strcmp(t->rows[i].algorithm, "libbloom"))
@@ -120,7 +120,7 @@ static void print_row(const struct table *t, const struct row *r)
            r->hashing ? "with" : "without", ns, r->lines);
     print_ratio(limit, 1, "\t");
     print_ratio(ns, limit, "\t");
-    print_ratio(comparable ? peer_time(t) : 0, ns, "\n");
+    print_ratio(comparable ? libbloom_time(t) : 0, ns, "\n");
 }
 
 void table_print(const struct table *t)

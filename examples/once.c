@@ -10,7 +10,7 @@ int main(int argc, char **argv)
 {
     const char *spec = argc > 1 ? argv[1] : "recent memory=64M fpr=0.1%";
     char *line = NULL;
-    size_t room = 0;
+    size_t size = 0;
     ssize_t length;
     weir_filter *w;
     struct weir_error error;
@@ -19,7 +19,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "once: %s\n", error.text);
         return 2;
     }
-    while ((length = getline(&line, &room, stdin)) > 0)
+    while ((length = getline(&line, &size, stdin)) > 0)
         if (weir_observe_bytes(w, line, (size_t)length) == WEIR_NEW)
             fwrite(line, 1, (size_t)length, stdout);
     free(line);

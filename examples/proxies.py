@@ -1,20 +1,24 @@
 #!/usr/bin/env python3
 """proxies.py NAME PEER LOG [SPEC [redis://HOST:PORT]] - one of two proxies that exchange summaries of their caches.
 
-LOG has a key and a size in bytes per line. The proxy keeps objects in an LRU cache of CACHE bytes. After every ROUND requests it
-publishes a summary of its cache, a filter of this SPEC, and reads its peer's summary. Objects that are in the summary, but not in
-its own cache, are requested from the peer; the others are fetched from the origin. Without a SPEC nothing is exchanged. Summaries
-are files in the current directory, or keys of a Redis with weir.so.
+LOG has a key and a size in bytes per line. The proxy keeps objects in an LRU cache of CACHE bytes. After every ROUND
+requests it publishes a summary of its cache, a filter of this SPEC, and reads its peer's summary. Objects in the
+summary that are not in its own cache are requested from the peer; all others are fetched from the origin. Without SPEC,
+nothing is exchanged. Summaries are files in the current directory, or keys of a Redis with weir.so.
 
-Run two of them at once, each with the other as its peer, under names that no run before has used; each prints one line of JSON."""
+Run two of them at the same time, each with the other as its peer, with names that were not used before. Each prints one
+line of JSON."""
 import json
 import os
 import pathlib
 import sys
 import time
+import warnings
 from collections import OrderedDict
 
 import weir
+
+warnings.simplefilter("ignore", weir.SaturationWarning)  # summaries may be smaller than advised
 
 CACHE = 16 << 20
 ROUND = 1000
@@ -25,7 +29,7 @@ class Files:
     """A summary is a file. So is the list of the cache's keys, which simulates requests to that proxy."""
 
     def publish(self, name, spec, objects):
-        summary = weir.open(spec)
+        summary = weir.Filter(spec)
         summary.observe_many([key for key, _ in objects], importance=[size for _, size in objects])
         data = summary.tobytes()
         self.put(name + ".weir", data)
@@ -41,7 +45,7 @@ class Files:
     def fetch(self, name):
         while not os.path.exists(name + ".has"):
             time.sleep(0.002)
-        summary = weir.load(name + ".weir")
+        summary = weir.Filter.load(name + ".weir")
         has = set(pathlib.Path(name + ".has").read_text().split("\n"))
         return summary.ask, has.__contains__
 
@@ -83,7 +87,7 @@ class Proxy:
                          by_size={name: [0, 0] for name in CLASSES})
 
     def request(self, key, size, says, has):
-        """says: is the key in the peer's summary? has: is it in the peer's cache?"""
+        """says: the key is in the peer's summary; has: it is in the peer's cache"""
         self.stats["requests"] += 1
         self.stats["bytes"] += size
         if key in self.cache:

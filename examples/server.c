@@ -21,7 +21,7 @@
 #include <weir/shared.h>
 
 #define THREADS 8
-#define SHARDS 32   /* some more than threads: two rarely want the same one at once */
+#define SHARDS 32   /* more shards than threads, so that two threads rarely need the same one */
 #define BLOCK 65536 /* bytes of a batch; the longest line */
 #define LINES 4096  /* of a batch */
 
@@ -36,12 +36,12 @@ struct worker {
     struct weir_bytes line[LINES];
     struct weir_key key[LINES];
     uint8_t verdict[LINES];
-    char answer[5 * LINES + 1]; /* "seen\n" each, and the end of the last */
+    char answer[5 * LINES + 1]; /* "seen\n" for each line, and the terminating NUL */
 };
 
 static atomic_bool ending;
 
-/* Cut the whole lines out of the text; returns the bytes that they take. */
+/* Find the complete lines in the text; returns their length in bytes. */
 static size_t cut(struct worker *w, size_t size, size_t *lines)
 {
     size_t begin = 0;
@@ -105,7 +105,7 @@ static void serve(struct worker *w, int client)
     }
 }
 
-/* Whom the thread talks to; false if there is to be no more talk. */
+/* Waits for the thread's next client; false if the server stops. */
 static bool set_client(struct worker *w, int client)
 {
     pthread_mutex_lock(&w->lock);
@@ -132,7 +132,7 @@ static void *work(void *context)
         int client = accept(w->listener, NULL, NULL);
 
         if (client < 0)
-            continue; /* that client is gone, or the server ends */
+            continue; /* the client has disconnected, or the server stops */
         if (set_client(w, client))
             serve(w, client);
         set_client(w, -1);

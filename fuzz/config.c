@@ -1,23 +1,16 @@
-/* config.c - any text given as a configuration ends in a filter, or a screen, or
- * in one message; what is planned can be written, read and planned again.
+/* config.c - any spec text opens a filter or a screen, or returns one message. A planned spec can
+ * be written, parsed and planned again.
  *
- * Planned by the insides, so that huge memories can be tried without having
- * them; what is small enough is opened too. */
+ * Plans with internal functions, so that huge memories can be tried without allocating them. Small
+ * filters are also opened. */
+#include "fuzz.h"
 #include "filter/filter.h"
 #include "screen/screen.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define OPENED_MOST (UINT64_C(1) << 20) /* bits */
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void require(bool condition)
-{
-    if (!condition)
-        abort();
-}
+#define OPENED_MAX (UINT64_C(1) << 20) /* bits */
 
 /* Printable, not empty, no full stop. */
 static void require_spec(const struct weir_error *error)
@@ -29,7 +22,7 @@ static void require_spec(const struct weir_error *error)
         require(error->text[i] >= ' ' && error->text[i] <= '~');
 }
 
-/* Read and completed, but for a seed. */
+/* Parsed and completed, except for a seed. */
 static bool plan(const struct grammar *g, const char *spec, void *record)
 {
     struct weir_error error = {0};
@@ -80,7 +73,7 @@ static void try_screen(const char *spec)
     for (uint32_t i = 0; i < c.shape.areas; i++)
         require(c.shape.area[i].cells > 0);
     require(c.k <= K_MAX && c.k_set <= K_MAX);
-    if (c.memory <= OPENED_MOST)
+    if (c.memory <= OPENED_MAX)
         open_screen(spec);
 }
 
@@ -99,7 +92,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         require(strcmp(first, second) == 0 && strlen(first) < WEIR_SPEC_MAX - 1);
         require(memcmp(&p.shape, &again.shape, sizeof p.shape) == 0);
         require(p.shape.cells > 0 && p.shape.cells * p.shape.planes * p.shape.width <= MEMORY_MAX);
-        if (p.config.memory <= OPENED_MOST)
+        if (p.config.memory <= OPENED_MAX)
             open_it(spec);
     }
     try_screen(spec);

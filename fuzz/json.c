@@ -1,9 +1,9 @@
-/* json.c - any bytes given as a JSON record are taken or refused as jansson does, and a
- * pointer gives the text that jansson's value has.
+/* json.c - JSON records are accepted or rejected as jansson does, and a pointer selects the same
+ * value.
  *
- * The first byte says which pointer. Differences that are meant: numbers may be of
- * any size and keep their text, and NUL outside of a string, some of which jansson
- * overlooks, is refused. */
+ * The first byte selects the pointer. Intended differences: numbers may have any size and keep
+ * their text; NUL outside of a string is rejected, which jansson sometimes accepts. */
+#include "fuzz.h"
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,15 +13,7 @@
 static const char *const pointers[] = {"/a", "/a/b",  "/0",        "/a/1",
                                        "/",  "/a~1b", "/\xc3\xa9", "/a/b/c"};
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void require(bool condition)
-{
-    if (!condition)
-        abort();
-}
-
-/* ---- jansson's answer ---- */
+/* ---- jansson ---- */
 
 static const json_t *step_into(const json_t *value, const struct json_step *step)
 {
@@ -37,7 +29,7 @@ static const json_t *follow(const json_t *value, const struct json_path *path)
     return value;
 }
 
-/* Numbers are read again, since theirs and ours may be written differently. */
+/* Numbers are parsed again, because their text may differ. */
 static void require_same_value(const json_t *value, struct weir_bytes field)
 {
     json_t *ours = json_loadb(field.data, field.size, JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL);
@@ -62,7 +54,7 @@ static void require_same(const json_t *value, struct weir_bytes field)
         require_same_value(value, field);
 }
 
-/* ---- ours ---- */
+/* ---- weir ---- */
 
 static bool is_blank(const char *text, size_t size)
 {
@@ -105,7 +97,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     memcpy(record, data + 1, size - 1);
     record[size - 1] = *data & 8 ? '\n' : '\0';
-    memset(record + size, *data & 16 ? '"' : '1', 63); /* all that may be read */
+    memset(record + size, *data & 16 ? '"' : '1', 63); /* the readable size */
     compare(&paths, record, size - 1);
     json_close(&paths);
     free(record);

@@ -1,11 +1,11 @@
-/* load.c - any bytes given to the calls that load, from memory or from a source, view,
- * verify and merge end in a usable filter, sketch or screen, or an error.
+/* load.c - any bytes given to the functions that load (from memory or a source), view, verify and
+ * merge give a usable filter, sketch or screen, or an error.
  *
- * Each input is tried as a file, which must get past the checksums, and, for every
- * kind of part, forged: with its spec, words and cells under lengths and checksums
- * that are right. A source must give what memory gives. What loads is used in every way,
- * merged with its clone and with one that is empty, and what it then saves must load
- * again. */
+ * Each input is tried as a file, which must pass the checksums, and as a forged part of every kind:
+ * its spec, words and cells with correct lengths and checksums. A source must give the same result
+ * as memory. What was loaded is used in every way, merged with its clone and with an empty one,
+ * saved and loaded again. */
+#include "fuzz.h"
 #include <weir/saved.h>
 #include <weir/screen.h>
 #include <weir/shared.h>
@@ -15,8 +15,6 @@
 #include <string.h>
 
 #include "format/part.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 struct bytes {
     uint8_t *data;
@@ -33,13 +31,7 @@ static bool append(void *context, const void *data, size_t size)
     return true;
 }
 
-static void require(bool condition)
-{
-    if (!condition)
-        abort();
-}
-
-/* What a source gives. */
+/* The bytes of a source. */
 struct stretch {
     const uint8_t *at;
     size_t left;
@@ -69,7 +61,7 @@ static bool learns(const weir_filter *w)
     return weir_find_algorithm(WEIR_KIND_FILTER, config)->traits & WEIR_CAN_OBSERVE;
 }
 
-static void show_keys(weir_filter *w)
+static void observe_keys(weir_filter *w)
 {
     struct weir_key keys[12];
     uint8_t verdicts[12];
@@ -113,12 +105,12 @@ static void use(weir_filter *w)
     if (empty)
         require(weir_merge(empty, w, NULL) != WEIR_MISMATCH);
     if (empty)
-        show_keys(empty);
+        observe_keys(empty);
     weir_close(empty);
-    show_keys(w);
+    observe_keys(w);
     if (twin)
         require(weir_merge(w, twin, NULL) != WEIR_MISMATCH);
-    if (stats.observed < UINT64_C(1) << 60) /* what comes after 2^62 arrivals nobody will know */
+    if (stats.observed < UINT64_C(1) << 60) /* counts after 2^62 observations are not checked */
         save_and_load(w);
     weir_clear(w);
     save_and_load(w);
@@ -127,7 +119,7 @@ static void use(weir_filter *w)
 
 /* ---- sketches ---- */
 
-/* An empty one takes over all that another has. */
+/* Merging into an empty sketch copies everything. */
 static void merge_sketch(const weir_sketch *s)
 {
     char config[WEIR_SPEC_MAX];
@@ -163,8 +155,8 @@ static void use_sketch(weir_sketch *s)
     free(b.data);
 }
 
-/* A sketch of few keys may have been opened with any memory: that is no fault, but
- * more than a fuzzer is given. */
+/* A sketch of few keys may have been opened with any memory size. That is no error, but exceeds the
+ * fuzzer's memory. */
 static bool asks_for_much(const uint8_t *data, size_t size)
 {
     static const char parameter[] = " memory=";
@@ -202,7 +194,7 @@ static void try_sketch(const uint8_t *data, size_t size)
 
 /* ---- screens ---- */
 
-/* Every second key is a member, every seventh cannot be told. */
+/* Every second key is a member; the store fails for every seventh. */
 static bool answer(void *context, const struct weir_bytes *keys, size_t n, uint8_t *answers)
 {
     (void)context;
@@ -215,7 +207,7 @@ static bool answer(void *context, const struct weir_bytes *keys, size_t n, uint8
     return true;
 }
 
-/* A clone and an empty one take over all that another has. */
+/* Merging into a clone and into an empty screen copies everything. */
 static void merge_screen(const weir_screen *s)
 {
     char config[WEIR_SPEC_MAX];
@@ -277,7 +269,7 @@ static void try_screen(const uint8_t *data, size_t size)
 
 /* ---- files ---- */
 
-/* A source gives what memory gives. */
+/* A source gives the same result as memory. */
 static void try_source(const uint8_t *data, size_t size, bool loads)
 {
     struct stretch from = {data, size};
@@ -289,7 +281,7 @@ static void try_source(const uint8_t *data, size_t size, bool loads)
     weir_close(w);
 }
 
-/* A view is written with the cells and the sums that it has, damaged or not. */
+/* A view is saved with its cells and checksums, damaged or not. */
 static void write_view(const weir_filter *v, const uint8_t *data, size_t size)
 {
     struct bytes b = {NULL, 0};
@@ -304,7 +296,7 @@ static void write_view(const weir_filter *v, const uint8_t *data, size_t size)
     free(b.data);
 }
 
-/* What loads can be viewed, and tells the same; what can be viewed can be asked. */
+/* What can be loaded can be viewed and reports the same; what can be viewed can be queried. */
 static void try_view(const uint8_t *data, size_t size, const weir_filter *loaded)
 {
     struct weir_error error;
@@ -336,7 +328,7 @@ static void close_all(weir_filter **shards, uint32_t n)
         weir_close(shards[--n]);
 }
 
-/* What loads in shards can be viewed so, and becomes a shared filter. */
+/* What can be loaded as shards can be viewed as shards, and becomes a shared filter. */
 static void try_shards(const uint8_t *data, size_t size)
 {
     struct weir_error error;
@@ -384,8 +376,8 @@ static void put_bytes(const void *what, struct part_writer *out)
     part_put(out, bytes->data, bytes->size);
 }
 
-/* The input as a part of a kind: its lengths are those of its head as far as it has the
- * bytes for them, what is left over are cells. */
+/* The input as a part of one kind: lengths come from its head as far as there are bytes for them;
+ * the rest are cells. */
 static void forge(const uint8_t *data, size_t size, struct part_head h, struct bytes *part)
 {
     size_t left = size - PART_LINE, words;
@@ -414,7 +406,7 @@ static void try_forged(const uint8_t *data, size_t size, uint32_t kind,
     free(part.data);
 }
 
-/* Two shards that are alike, and one of them alone. */
+/* Two equal shards, and one of them alone. */
 static void try_forged_shards(const uint8_t *data, size_t size)
 {
     struct bytes parts = {NULL, 0};

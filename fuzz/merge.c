@@ -1,10 +1,10 @@
-/* merge.c - two sketches of one spec, led through any calls: added to, taken from,
- * advanced to any clock, merged, saved, loaded, forged. They stay usable, keep their
- * memory, and while they are honest their counts keep what they promise.
+/* merge.c - two sketches of one spec survive any calls: add, subtract, advance to any time, merge,
+ * save, load, forge. They stay usable and keep their size. Until something is forged, their counts
+ * are within the guaranteed bounds.
  *
- * Forged: bytes of the saved part are changed and it is written anew, so that its
- * checksums are right. Input: the spec, a line break, then the calls: a byte each that
- * says which, and what it takes. */
+ * Forged: bytes of the saved part are changed, and its checksums are corrected. Input: the spec and
+ * a line break, then the calls: one byte selects the call, its arguments follow. */
+#include "fuzz.h"
 #include <weir.h>
 #include <weir/sketch.h>
 
@@ -14,23 +14,17 @@
 
 #include "format/part.h"
 
-#define OPENED_MOST (UINT64_C(1) << 20) /* bytes */
-#define SMALL_MOST (UINT64_C(64) << 10) /* larger ones are slow, and get few calls */
-#define TAKEN_MOST (UINT64_C(64) << 20) /* bytes in one piece, whatever a file says */
+#define OPENED_MAX (UINT64_C(1) << 20) /* bytes */
+#define SMALL_MAX (UINT64_C(64) << 10) /* larger sketches are slow and get few calls */
+#define ALLOCATION_MAX                                                                             \
+    (UINT64_C(64) << 20) /* bytes of one allocation, whatever a file contains                      \
+                          */
 #define CALLS_SMALL 64
 #define CALLS_LARGE 8
 #define KEYS 16
 #define TOP 8
 
 int LLVMFuzzerInitialize(int *argc, char ***argv);
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void require(bool condition)
-{
-    if (!condition)
-        abort();
-}
-
 /* ---- memory ---- */
 
 static bool watching;
@@ -38,7 +32,7 @@ static bool watching;
 static void watch_taken(const volatile void *memory, size_t size)
 {
     (void)memory;
-    if (watching && size > TAKEN_MOST)
+    if (watching && size > ALLOCATION_MAX)
         abort();
 }
 
@@ -55,7 +49,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
     return 0;
 }
 
-/* ---- a sketch, and the truth beside it ---- */
+/* ---- a sketch and its exact counts ---- */
 
 struct subject {
     weir_sketch *sketch;
@@ -72,7 +66,7 @@ static uint8_t next(struct input *in)
     return in->at < in->end ? *in->at++ : 0;
 }
 
-/* Small ones and those near powers of two. */
+/* Small numbers and those near powers of two. */
 static uint64_t next_number(struct input *in)
 {
     uint8_t shift = next(in), more = next(in);
@@ -173,7 +167,7 @@ static struct file save(const weir_sketch *s)
     return f;
 }
 
-/* What is loaded is saved in the same bytes. */
+/* A loaded sketch is saved as the same bytes. */
 static void save_and_load(struct subject *s)
 {
     struct file first = save(s->sketch), second;
@@ -206,7 +200,7 @@ static void put_bytes(const void *what, struct part_writer *out)
     part_put(out, bytes->data, bytes->size);
 }
 
-/* Cells and words, under the same spec. */
+/* Cells and words, with the same spec. */
 static void forge(struct subject *s, struct input *in)
 {
     struct file first = save(s->sketch), forged = {.room = first.size};
@@ -241,7 +235,7 @@ static void copy(struct subject *s)
     s->sketch = copied;
 }
 
-/* ---- what is promised ---- */
+/* ---- guarantees ---- */
 
 static void require_top(const weir_sketch *s)
 {
@@ -263,7 +257,7 @@ static void require_promises(const struct subject *s)
 
     weir_sketch_config(s->sketch, config, sizeof config);
     require(weir_spec_number(config, "memory", &memory) && stats.memory <= memory);
-    uint64_t most = strstr(config, "counter=32") ? UINT32_MAX : UINT64_MAX;
+    uint64_t max = strstr(config, "counter=32") ? UINT32_MAX : UINT64_MAX;
     bool kept = strncmp(config, "top", 3) == 0;
     for (unsigned i = 0; i < KEYS; i++) {
         struct weir_estimate e = weir_sketch_ask(s->sketch, key_of(i));
@@ -273,13 +267,13 @@ static void require_promises(const struct subject *s)
         require(e.error <= e.count || !kept);
         if (!s->honest || strstr(config, "half-life"))
             continue;
-        require(e.count >= (s->count[i] < most ? s->count[i] : most));
+        require(e.count >= (s->count[i] < max ? s->count[i] : max));
         require(!kept || e.count - e.error <= s->count[i]);
     }
     require_top(s->sketch);
 }
 
-/* ---- the calls ---- */
+/* ---- calls ---- */
 
 static void call(struct subject *subject, struct input *in)
 {
@@ -327,16 +321,16 @@ static void call(struct subject *subject, struct input *in)
     }
 }
 
-/* How many calls such sketches are led through; 0 if there are none, or too large. */
+/* The number of calls for such sketches; 0 if there are none, or if they are too large. */
 static int calls_for(const char *spec)
 {
     char config[WEIR_SPEC_MAX];
     uint64_t memory;
 
     if (weir_spec_complete(WEIR_KIND_SKETCH, spec, config, sizeof config, NULL) != WEIR_OK ||
-        !weir_spec_number(config, "memory", &memory) || memory > OPENED_MOST)
+        !weir_spec_number(config, "memory", &memory) || memory > OPENED_MAX)
         return 0;
-    return memory <= SMALL_MOST ? CALLS_SMALL : CALLS_LARGE;
+    return memory <= SMALL_MAX ? CALLS_SMALL : CALLS_LARGE;
 }
 
 static void run(const char *spec, int calls, struct input in)

@@ -1,14 +1,16 @@
-/* module.c - commands of weir.so from any bytes, in a server that is not one: the parser of every
- * command, and the loaders, with checksums that are right. After all of them a replica, an RDB,
- * an AOF and a copy must have the same bytes, and no memory may be left.
+/* module.c - random commands to weir.so in a simulated server: the parser of every command, and the
+ * loaders, with correct checksums. Afterwards a replica, an RDB, an AOF and a copy must have the
+ * same bytes, and no memory may be leaked.
  *
- * A command is a byte with the number of its words, each a byte and what it stands for: below
- * 64, so many bytes that follow; else a word of the list, the last bytes that were answered, those
- * with one of them changed, or the image that was put together. */
+ * A command is a byte with the number of its words. A word is a byte: below 64, that many bytes
+ * follow; otherwise a word of the list, the last reply, the last reply with one byte changed, or
+ * the assembled image. */
 #include <stdlib.h>
 #include <string.h>
 #include <weir.h>
 
+#include "fuzz.h"
+#include "input.h"
 #include "support/stand_in.h"
 #include "value/value.h"
 
@@ -93,33 +95,13 @@ static const char *const words[] = {
     "TOPK.LIST",
     "TOPK.INFO",
     "DEL",
+    "CF.COMPACT",
+    "FILTERS",
 };
 
 #define WORDS (sizeof words / sizeof *words)
 
-struct input {
-    const uint8_t *at;
-    size_t left;
-};
-
-static uint8_t byte(struct input *in)
-{
-    if (in->left == 0)
-        return 0;
-    in->left--;
-    return *in->at++;
-}
-
-static struct weir_bytes bytes(struct input *in, size_t size)
-{
-    struct weir_bytes some = {in->at, size < in->left ? size : in->left};
-
-    in->at += some.size;
-    in->left -= some.size;
-    return some;
-}
-
-/* ---- an image of parts whose checksums are right ---- */
+/* ---- an image of parts with correct checksums ---- */
 
 static uint8_t image[1 << 14];
 static size_t image_size;
@@ -195,14 +177,6 @@ static void command(struct input *in)
     }
 }
 
-static void check(bool is)
-{
-    if (!is)
-        abort();
-}
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static const char *const arguments[] = {"LARGEST", "64kb", "DEFAULT", "memory=256"};
@@ -210,19 +184,19 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct input in = {data, size};
 
     if (!loaded)
-        check(loaded = stand_in_load(arguments, 4));
+        require(loaded = stand_in_load(arguments, 4));
     image_size = 0;
     for (int i = 0; i < 24 && in.left > 0; i++)
         command(&in);
-    check(stand_in_alike(STAND_IN_MASTER, STAND_IN_REPLICA));
+    require(stand_in_alike(STAND_IN_MASTER, STAND_IN_REPLICA));
     stand_in_defrag();
     stand_in_reload();
-    check(stand_in_alike(STAND_IN_MASTER, STAND_IN_LOADED));
+    require(stand_in_alike(STAND_IN_MASTER, STAND_IN_LOADED));
     stand_in_rewrite();
-    check(stand_in_alike(STAND_IN_MASTER, STAND_IN_LOADED));
+    require(stand_in_alike(STAND_IN_MASTER, STAND_IN_LOADED));
     stand_in_copy();
-    check(stand_in_alike(STAND_IN_MASTER, STAND_IN_LOADED));
+    require(stand_in_alike(STAND_IN_MASTER, STAND_IN_LOADED));
     stand_in_flush();
-    check(stand_in_held() == 0);
+    require(stand_in_held() == 0);
     return 0;
 }

@@ -1,8 +1,9 @@
-/* records.c - any bytes, read in any pieces, become the records and keys that a slow
- * model finds in them, and the same number is left out.
+/* records.c - any bytes, read in any pieces, give the records and keys that a simple model finds,
+ * and the same number of rejected records.
  *
- * Input: a byte each for the format, the longest record, the key and the seed of the
- * cuts; then the bytes to be read. */
+ * Input: one byte each for the format, the longest record, the key and the seed of the pieces; then
+ * the bytes to read. */
+#include "fuzz.h"
 #include "../tests/support/records_model.h"
 #include "cli/messages.h"
 #include "pipe/pick.h"
@@ -13,46 +14,13 @@
 #include <unistd.h>
 
 #define OPTIONS 4
-#define SIZE_MOST 4096
+#define INPUT_MAX 4096
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-/* What is said to a person is not shown here. */
-int fail(const char *format, ...)
-{
-    (void)format;
-    return EXIT_ERROR;
-}
-
-bool reject(const char *format, ...)
-{
-    (void)format;
-    return false;
-}
-
-void note(const char *format, ...)
-{
-    (void)format;
-}
-
-const char *nearest(const char *word, const char *const *words)
-{
-    (void)word;
-    (void)words;
-    return NULL;
-}
-
-static void require(bool condition)
-{
-    if (!condition)
-        abort();
-}
-
-/* What a run gives: records and their keys, each with a NUL behind it. */
-struct outcome {
+/* The result of a run: records and their keys, each terminated by a NUL. */
+struct run_result {
     struct text records, keys;
     uint64_t skipped;
-    bool failed; /* it ended at a fault */
+    bool failed; /* the run ended at an error */
 };
 
 /* ---- the model ---- */
@@ -79,7 +47,7 @@ static uint32_t number_of(const struct model *m, const struct text *in, struct m
     }
 }
 
-/* The key of a record is put behind the others. False if it has none. */
+/* Append the key of a record. Returns false if it has none. */
 static bool add_key(const struct model *m, const char *record, size_t size, uint32_t number,
                     struct text *keys)
 {
@@ -96,7 +64,7 @@ static bool add_key(const struct model *m, const char *record, size_t size, uint
 }
 
 static void take_record(const struct model *m, const struct records *o, const struct text *in,
-                        struct model_record r, uint32_t number, struct outcome *out)
+                        struct model_record r, uint32_t number, struct run_result *out)
 {
     const char *record = in->data + r.begin;
 
@@ -110,7 +78,7 @@ static void take_record(const struct model *m, const struct records *o, const st
 }
 
 static void expect(const struct model *m, const struct records *o, struct text *in,
-                   struct outcome *out)
+                   struct run_result *out)
 {
     uint32_t number = o->key ? (uint32_t)atoi(o->key) : 0;
     struct model_record r;
@@ -130,7 +98,7 @@ static void expect(const struct model *m, const struct records *o, struct text *
 
 /* ---- the reader ---- */
 
-static void take_batch(const struct batch *b, struct outcome *out)
+static void take_batch(const struct batch *b, struct run_result *out)
 {
     for (uint32_t i = 0; i < b->n; i++) {
         if (b->bads && b->bad[i]) {
@@ -145,9 +113,9 @@ static void take_batch(const struct batch *b, struct outcome *out)
     }
 }
 
-/* All that can be had now. */
+/* Everything that is available now. */
 static void take(struct reader *r, struct picker *p, struct batch *b, enum read_result until,
-                 struct outcome *out)
+                 struct run_result *out)
 {
     enum read_result result = READ_BATCH;
 
@@ -163,7 +131,7 @@ static void take(struct reader *r, struct picker *p, struct batch *b, enum read_
 }
 
 static void read_in_pieces(const struct text *in, const struct records *o, unsigned cuts,
-                           struct outcome *out)
+                           struct run_result *out)
 {
     static struct batch *b;
     struct reader r;
@@ -171,7 +139,7 @@ static void read_in_pieces(const struct text *in, const struct records *o, unsig
     int ends[2];
 
     if (!b)
-        b = batch_open(1);
+        b = batch_open();
     require(b && pick_open(&p, o) && pipe(ends) == 0 && dup2(ends[0], 0) == 0);
     close(ends[0]);
     read_open(&r, o, (struct inputs){0});
@@ -188,7 +156,7 @@ static void read_in_pieces(const struct text *in, const struct records *o, unsig
     pick_close(&p);
 }
 
-/* ---- the two side by side ---- */
+/* ---- comparison ---- */
 
 static struct records choose(const uint8_t *options)
 {
@@ -203,7 +171,7 @@ static struct records choose(const uint8_t *options)
     o.header = options[0] / 20 % 2;
     o.nul = options[0] / 40 % 4 == 0 && o.format != FORMAT_CSV;
     o.keep_cr = options[0] / 160;
-    o.max_record = options[1] < 128 ? 1 + options[1] % 32u : SIZE_MOST;
+    o.max_record = options[1] < 128 ? 1 + options[1] % 32u : INPUT_MAX;
     o.key = keys[options[2] % (o.header ? 6 : 4)];
     return o;
 }
@@ -221,9 +189,9 @@ static struct model model_of(const struct records *o)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static struct text in;
-    static struct outcome expected, got;
+    static struct run_result expected, got;
 
-    if (size < OPTIONS || size > SIZE_MOST)
+    if (size < OPTIONS || size > INPUT_MAX)
         return 0;
     struct records o = choose(data);
     struct model m = model_of(&o);
@@ -235,7 +203,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     got.failed = expected.failed = false;
     read_in_pieces(&in, &o, data[3], &got);
     expect(&m, &o, &in, &expected);
-    /* Before a header is refused, records behind it may have been left out already. */
+    /* Records after a header may have been rejected before the header is. */
     require(got.failed == expected.failed && (got.failed || got.skipped == expected.skipped));
     require(text_same(&got.records, &expected.records) && text_same(&got.keys, &expected.keys));
     return 0;

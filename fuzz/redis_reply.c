@@ -1,11 +1,12 @@
-/* redis_reply.c - whatever a Redis sends, a question ends in answers or in one message.
+/* redis_reply.c - for any Redis reply, a lookup gives answers or one message.
  *
- * The bytes are in the socket before anything is asked, and then the server hangs up, so
- * that nothing waits. Where the question failed nothing may be answered, and in what
- * is said the password, which the server may know, must not be.
+ * The bytes are in the socket before the lookup starts, and then the server disconnects, so that
+ * nothing waits. A failed lookup must not give answers, and its message must not contain the
+ * password, which the server may send.
  *
- * Input: a byte that picks the question, then what the server sends. */
-#include "store/percent.h"
+ * Input: a byte that selects the lookup, then the server's bytes. */
+#include "fuzz.h"
+#include "store/url.h"
 #include "store/redis.h"
 
 #include <stdio.h>
@@ -16,14 +17,6 @@
 
 #define KEYS 3
 #define PASSWORD "SECRET"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void require(bool condition)
-{
-    if (!condition)
-        abort();
-}
 
 static void take(void *context, const struct weir_bytes *keys, size_t n)
 {
@@ -75,7 +68,7 @@ static enum outcome ask(struct store *store, unsigned question)
     }
 }
 
-/* A connection on which this has been sent, and nothing will be any more. */
+/* A connection that contains these bytes and then ends. */
 static redisContext *connect_to(const uint8_t *data, size_t size, int *server)
 {
     int pair[2];

@@ -1,8 +1,9 @@
-/* specs.c - any text given as a filter, a sketch, a screen or a stream ends in a
- * value or in one message; what is completed completes to itself.
+/* specs.c - any text given as a filter, sketch, screen or stream spec gives a value or one message;
+ * a completed spec completes to itself.
  *
- * By the public calls alone, which open nothing. Input: a byte that picks the kind,
- * then the text. */
+ * Uses only public functions, which open nothing. Input: a byte that selects the kind, then the
+ * text. */
+#include "fuzz.h"
 #include <weir.h>
 #define WEIR_UNSTABLE
 #include <weir/plan.h>
@@ -10,14 +11,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void require(bool condition)
-{
-    if (!condition)
-        abort();
-}
 
 /* Printable, not empty, no full stop. */
 static void require_spec(enum weir_status status, const struct weir_error *error)
@@ -54,7 +47,7 @@ static void try_stream(const char *text)
                         : distinct >= 0 && (s.n == 0 || distinct <= (double)s.n * (1 + 1e-9)));
 }
 
-/* All that can be asked of a completed spec. */
+/* All queries of a completed spec. */
 static void ask(enum weir_kind kind, const char *spec)
 {
     char value[WEIR_SPEC_MAX], part[WEIR_SPEC_MAX];

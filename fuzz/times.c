@@ -1,8 +1,9 @@
-/* times.c - records that have a time are judged at the same times, however their bytes come: in
- * any pieces, by the reader that holds some back (gather.c), as when all is there at once.
+/* times.c - records get the same event times however their bytes are split: in any pieces, by the
+ * reader that holds some back (gather.c), and all at once.
  *
- * Input: a byte each for the format of the records, the form of the times, the span and what is
- * late, and the seed of the cuts; then the bytes to be read. */
+ * Input: one byte each for the record format, the time format, the span and lateness, and the seed
+ * of the pieces; then the bytes to read. */
+#include "fuzz.h"
 #include "../tests/support/records_model.h"
 #include "cli/messages.h"
 #include "pipe/source.h"
@@ -13,52 +14,19 @@
 #include <unistd.h>
 
 #define OPTIONS 4
-#define SIZE_MOST 1500 /* each may be a record, which takes nine bytes of an outcome */
-#define PIECES_MOST 12 /* a pipe has room for 16 */
+#define INPUT_MAX 1500 /* each may be a record, which takes nine bytes of a result */
+#define PIECES_MAX 12  /* the capacity of a pipe is 16 */
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-/* What is said to a person is not shown here. */
-int fail(const char *format, ...)
-{
-    (void)format;
-    return EXIT_ERROR;
-}
-
-bool reject(const char *format, ...)
-{
-    (void)format;
-    return false;
-}
-
-void note(const char *format, ...)
-{
-    (void)format;
-}
-
-const char *nearest(const char *word, const char *const *words)
-{
-    (void)word;
-    (void)words;
-    return NULL;
-}
-
-static void require(bool condition)
-{
-    if (!condition)
-        abort();
-}
-
-/* What a run gives: each record with the time at which it is judged, and those left out. */
-struct outcome {
+/* The result of a run: each record with its event time, and the rejected records. */
+struct run_result {
     struct text judged;
     uint64_t skipped, late, most_late;
-    bool failed; /* it ended at a fault */
+    bool failed; /* the run ended at an error */
 };
 
 /* ---- a run ---- */
 
-/* Each piece is what one read() brings. */
+/* Each piece is the result of one read(). */
 static void write_pieces(int to, const struct text *in, unsigned pieces, unsigned seed)
 {
     for (size_t at = 0, size; at < in->size; at += size) {
@@ -68,7 +36,7 @@ static void write_pieces(int to, const struct text *in, unsigned pieces, unsigne
     }
 }
 
-static void take_batch(const struct batch *b, struct outcome *out)
+static void take_batch(const struct batch *b, struct run_result *out)
 {
     uint64_t before = 0;
 
@@ -77,27 +45,27 @@ static void take_batch(const struct batch *b, struct outcome *out)
             out->skipped++;
             continue;
         }
-        require(b->time[i] >= before); /* the clock never goes back */
-        before = b->time[i];
+        require(b->event.time[i] >= before); /* the clock never runs backwards */
+        before = b->event.time[i];
         text_append(&out->judged, b->data + record_begin(b, i),
                     record_end(b, i) - record_begin(b, i));
-        text_append(&out->judged, (const char *)&b->time[i], sizeof b->time[i]);
+        text_append(&out->judged, (const char *)&b->event.time[i], sizeof b->event.time[i]);
     }
-    out->late += b->late;
-    out->most_late = b->most_late > out->most_late ? b->most_late : out->most_late;
+    out->late += b->event.late;
+    out->most_late = b->event.most_late > out->most_late ? b->event.most_late : out->most_late;
     out->failed = b->failed;
 }
 
 static void run(const struct text *in, const struct records *o, unsigned pieces, unsigned seed,
-                struct outcome *out)
+                struct run_result *out)
 {
     static struct batch *b;
     static struct file_source source;
     int ends[2];
 
-    *out = (struct outcome){0};
+    *out = (struct run_result){0};
     if (!b)
-        b = batch_open(1);
+        b = batch_open();
     require(b && pipe2(ends, O_DIRECT) == 0 && dup2(ends[0], 0) == 0);
     close(ends[0]);
     write_pieces(ends[1], in, pieces, seed);
@@ -118,7 +86,7 @@ static void run(const struct text *in, const struct records *o, unsigned pieces,
     source_close(&source);
 }
 
-/* ---- the two side by side ---- */
+/* ---- comparison ---- */
 
 static struct records choose(const uint8_t *options)
 {
@@ -132,7 +100,7 @@ static struct records choose(const uint8_t *options)
     o.skip = options[0] / 4 % 4 != 0;
     o.header = options[0] / 16 % 2 && format != 2;
     o.key = format == 2 ? "/k" : "1";
-    o.max_record = SIZE_MOST;
+    o.max_record = INPUT_MAX;
     o.time.field = format == 2 ? "/t" : "2";
     o.time.format = forms[options[1] % 6];
     o.time.span = spans[options[2] % 4];
@@ -141,7 +109,8 @@ static struct records choose(const uint8_t *options)
     return o;
 }
 
-/* A run that stops at a fault may know the times behind it or not, and stop at a leap before it. */
+/* A run that stops at an error may or may not have the times after it, and may stop at a leap
+ * before it. */
 static bool begins_alike(const struct text *a, const struct text *b)
 {
     return memcmp(a->data, b->data, a->size < b->size ? a->size : b->size) == 0;
@@ -150,15 +119,15 @@ static bool begins_alike(const struct text *a, const struct text *b)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static struct text in;
-    static struct outcome whole, cut;
+    static struct run_result whole, cut;
 
-    if (size < OPTIONS || size > SIZE_MOST)
+    if (size < OPTIONS || size > INPUT_MAX)
         return 0;
     struct records o = choose(data);
     in.size = 0;
     text_append(&in, (const char *)data + OPTIONS, size - OPTIONS);
     run(&in, &o, 1, 0, &whole);
-    run(&in, &o, 2 + data[3] % (PIECES_MOST - 1), data[3], &cut);
+    run(&in, &o, 2 + data[3] % (PIECES_MAX - 1), data[3], &cut);
     require(whole.failed == cut.failed && begins_alike(&whole.judged, &cut.judged));
     require(whole.failed || (whole.judged.size == cut.judged.size && whole.skipped == cut.skipped &&
                              whole.late == cut.late && whole.most_late == cut.most_late));

@@ -1,13 +1,12 @@
-/* url.c - any text given as the address of a store is taken apart or refused in one
- * spec, and nothing of it is shown that could be a password.
+/* url.c - any text given as a store's URL is parsed, or rejected in one message, and nothing that
+ * could be a password is printed.
  *
- * What stands before an @ in the address of a server can be nothing else. So a word
- * is put there, between any other text, and looked for in all that may be shown: the
- * name, the spec, and what is left of a message that repeats the address.
+ * The text before an @ in a server's URL is a password. A marker is placed there, between arbitrary
+ * text, and must not occur in the name, the spec or a message that quotes the URL.
  *
- * Input: a byte that picks the scheme, then the text before the word, behind it, and
- * behind the @, with line breaks between. */
-#include "store/percent.h"
+ * Input: a byte that selects the scheme, then the text before the marker, after it, and after the
+ * @, separated by line breaks. */
+#include "fuzz.h"
 #include "store/url.h"
 
 #include <stdint.h>
@@ -16,18 +15,10 @@
 #include <string.h>
 
 #define WORD "SECRET"
-#define TEXT_MOST 8192
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#define TEXT_MAX 8192
 
 static const char *const shown[] = {"table", "column", "db", "host", "port", NULL};
 static const char *const schemes[] = {"redis", "postgres", "keys", "sqlite"};
-
-static void require(bool condition)
-{
-    if (!condition)
-        abort();
-}
 
 /* One line of UTF-8. */
 static void require_line(const char *text)
@@ -49,7 +40,7 @@ static void require_no_word(const char *text)
     free(decoded);
 }
 
-/* The name of an address is an address, with the same name. */
+/* The name of a URL is a URL with the same name. */
 static void require_same_name(const struct url *u, struct url_form form)
 {
     struct url again;
@@ -103,11 +94,11 @@ static const char *next_piece(char **rest)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    char copy[TEXT_MOST] = "", text[TEXT_MOST + 64], *rest = copy + 1;
+    char copy[TEXT_MAX] = "", text[TEXT_MAX + 64], *rest = copy + 1;
     unsigned scheme = size ? data[0] % 4 : 0;
     struct url_form form = {.example = "FORM", .network = scheme < 2, .shown = shown};
 
-    memcpy(copy, data, size < TEXT_MOST - 1 ? size : TEXT_MOST - 1);
+    memcpy(copy, data, size < TEXT_MAX - 1 ? size : TEXT_MAX - 1);
     *copy = ' ';
     snprintf(text, sizeof text, "%s:%s", schemes[scheme], rest);
     try(text, form, false);

@@ -57,7 +57,7 @@ enum weir_status {
     WEIR_MISMATCH,     /* the configurations differ */
     WEIR_UNSUPPORTED,  /* the handle does not support the operation */
     WEIR_WRITE_FAILED, /* the sink, the buffer or the file system accepted too few bytes */
-    WEIR_FULL,         /* no room for the key or keys (weir/build.h) */
+    WEIR_FULL,         /* no space for the key or keys (weir/build.h) */
     WEIR_READ_FAILED   /* the file cannot be opened or read */
 };
 
@@ -104,7 +104,7 @@ enum weir_error_code {
     WEIR_ERROR_WRITE_FAILED = 600,     /* the sink or the file system refused bytes */
     WEIR_ERROR_BUFFER_TOO_SMALL = 601, /* the caller's buffer is too small */
 
-    WEIR_ERROR_FULL = 700,        /* the filter has no room for a key */
+    WEIR_ERROR_FULL = 700,        /* the filter has no space for a key */
     WEIR_ERROR_UNEVEN_KEYS = 701, /* the keys are not spread evenly: hash them */
 
     WEIR_ERROR_READ_FAILED = 800,   /* the file cannot be opened or read */
@@ -172,6 +172,15 @@ WEIR_API void weir_close(weir_filter *f);
  * Returns NULL on failure.
  * Errors: WEIR_NO_MEMORY, or WEIR_UNSUPPORTED for a view. */
 WEIR_API weir_filter *weir_clone(const weir_filter *f, struct weir_error *error);
+
+/* Copy a filter into `times` its memory, with all keys that it contains. Of `recent`, each line is
+ * copied to the lines that its keys may be in; duplicates are evicted first as new keys arrive.
+ * The spec of the copy has the new memory= and the same seed.
+ * Returns WEIR_OK. On failure *out is NULL.
+ * Errors: WEIR_UNSUPPORTED if the filter cannot grow, or for a view; WEIR_BAD_CONFIG if `times` is
+ * 0 or the memory would exceed the maximum; WEIR_NO_MEMORY. */
+WEIR_API WEIR_MUST_CHECK enum weir_status weir_grow(weir_filter **out, const weir_filter *f,
+                                                    uint32_t times, struct weir_error *error);
 
 /* Remove all keys and reset all counters. The filter is then in the state of a filter just
  * opened with the same seed. */

@@ -12,7 +12,7 @@
  * method here.
  *
  * Errors: calls that can fail throw weir::error. observe(), ask(), add() and their batches throw
- * only if a span has the wrong size (std::invalid_argument) or memory is short. Do not call
+ * only if a span has the wrong size (std::invalid_argument) or memory runs out. Do not call
  * methods of an object that was moved from; assign to it or destroy it.
  *
  * Batches: `keys` is a std::vector, std::array, C array or span of elements that convert to

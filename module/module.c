@@ -1,16 +1,25 @@
-/* module.c - where the server comes in: weir.so is loaded here. */
+/* module.c - the entry point: registers types, commands, settings and statistics with the server.
+ */
 #include <string.h>
 
 #include "server/server.h"
 #include "value/value.h"
 
 #define VERSION_NUMBER 1
-/* of ACL */
+#define REDISBLOOM_VERSION 20820 /* whose commands and replies weir has */
+
+/* ACL categories. */
 #define CATEGORY_DEFAULT "weir"
 #define BF_CATEGORY_DEFAULT "bloom"
 #define CF_CATEGORY_DEFAULT "cuckoo"
 
 int RedisModule_OnLoad(struct rm_ctx *ctx, struct rm_string **argv, int argc);
+
+/* Clients look for a module `bf`, and skip commands that its version does not have. */
+static int version_number(void)
+{
+    return strcmp(settings_now()->name, "bf") == 0 ? REDISBLOOM_VERSION : VERSION_NUMBER;
+}
 
 static void set_options(struct rm_ctx *ctx)
 {
@@ -21,7 +30,7 @@ static void set_options(struct rm_ctx *ctx)
     rm.SetModuleOptions(ctx, options);
 }
 
-/* Another module may have these names, as in Redis 8: the others are still of use. */
+/* Another module may have registered these names, as in Redis 8. */
 static void create_if_free(struct rm_ctx *ctx, const struct module_command *list,
                            const char *category)
 {
@@ -42,9 +51,9 @@ __attribute__((visibility("default"))) int RedisModule_OnLoad(struct rm_ctx *ctx
         return RM_ERR;
     }
     why = settings_read(argv, argc);
-    if (rm.IsModuleNameBusy(settings_name()))
+    if (rm.IsModuleNameBusy(settings_now()->name))
         why = "a module with this NAME is loaded already; choose another NAME";
-    rm.SetModuleAttribs(ctx, settings_name(), VERSION_NUMBER, RM_API_VERSION);
+    rm.SetModuleAttribs(ctx, settings_now()->name, version_number(), RM_API_VERSION);
     if (why) {
         rm.Log(ctx, "warning", "%s", why);
         return RM_ERR;
@@ -56,5 +65,5 @@ __attribute__((visibility("default"))) int RedisModule_OnLoad(struct rm_ctx *ctx
     create_if_free(ctx, commands_cf, CF_CATEGORY_DEFAULT);
     create_if_free(ctx, commands_cms, "cms");
     create_if_free(ctx, commands_topk, "topk");
-    return settings_register(ctx);
+    return stats_register(ctx) == RM_OK ? settings_register(ctx) : RM_ERR;
 }

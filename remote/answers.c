@@ -71,6 +71,7 @@ static void take_refusal(struct remote *r, const struct node *n, struct remote_c
     char why[480];
 
     snprintf(why, sizeof why, "%s, key %.200s: %s", n->name, c->lane->key, text);
+    c->restart = has_code(text, "WEIRRESTART") || (c->sends > 0 && has_code(text, "WEIREXISTS"));
     if (!c->refusable) {
         remote_give_up(r, "%s", why);
         return;
@@ -80,8 +81,8 @@ static void take_refusal(struct remote *r, const struct node *n, struct remote_c
 }
 
 /* "WEIRGONE 1700000000000000": a server that has evicted producers requires numbers above all of
- * theirs, and the clock of one of them was ahead of ours. Only a command that was sent once, and
- * refused with this, was certainly not carried out. */
+ * theirs, and the clock of one of them was ahead of ours. If the reply to an earlier attempt was
+ * lost, that attempt may have been carried out, and the command is not sent again. */
 static bool wants_higher_number(struct remote_command *c, const char *text)
 {
     static const char code[] = "WEIRGONE";
@@ -89,14 +90,16 @@ static bool wants_higher_number(struct remote_command *c, const char *text)
     char *end;
     unsigned long long number = strtoull(digits, &end, 10);
 
-    if (end == digits || c->sends != 1 || !c->number_at || number >= REMOTE_NUMBER_MOST)
+    if (end == digits || c->sends > 0 || !c->number_at || number >= REMOTE_NUMBER_MOST)
         return false;
-    command_number(c, number);
+    if (c->lane->number < number)
+        c->lane->number = number;
     return true;
 }
 
 static void take_error(struct remote *r, struct node *n, struct remote_command *c, const char *text)
 {
+    c->sends--;
     if (has_code(text, "MOVED") || has_code(text, "ASK")) {
         follow(r, n, c, text);
     } else if (has_code(text, "READONLY")) {
@@ -107,7 +110,6 @@ static void take_error(struct remote *r, struct node *n, struct remote_command *
         lane_again(r, c, true);
         slots_soon(r);
     } else if (wants_higher_number(c, text)) {
-        c->sends = 0;
         lane_again(r, c, false);
     } else if (has_code(text, "WEIRNOKEY") && c->verdicts && *r->spec) {
         r->figures.lost++;
@@ -179,12 +181,11 @@ static long long protocol_of(const redisReply *reply)
 
 static void refuse_older(struct remote *r, const struct node *n)
 {
-    remote_give_up(r, "server %s: speaks an older protocol; upgrade weir.so on the server",
-                   n->name);
+    remote_give_up(r, "server %s: uses an older protocol; upgrade weir.so on the server", n->name);
 }
 
 /* The reply to WEIR.INFO without a key. Without the module, and with that of 0.2.0, it is an error
- * with the code ERR. COMMAND GETKEYS then tells them apart. */
+ * with the code ERR. COMMAND GETKEYS distinguishes the two. */
 static bool take_protocol(struct remote *r, struct node *n, const redisReply *reply)
 {
     static const char ask[] = "*4\r\n$7\r\nCOMMAND\r\n$7\r\nGETKEYS\r\n"
@@ -196,7 +197,7 @@ static bool take_protocol(struct remote *r, struct node *n, const redisReply *re
         return false;
     if (error && has_code(reply->str, "ERR")) {
         if (!node_put(n, ask, sizeof ask - 1, (struct expected_reply){.kind = TO_GETKEYS}))
-            node_drop(r, n, "memory is short");
+            node_drop(r, n, "out of memory");
     } else if (error && passes(reply->str)) {
         node_drop(r, n, "%.200s", reply->str);
     } else if (error) {
@@ -205,7 +206,7 @@ static bool take_protocol(struct remote *r, struct node *n, const redisReply *re
         refuse_older(r, n);
     } else if (protocol > REMOTE_PROTOCOL) {
         remote_give_up(r,
-                       "server %s: speaks protocol %lld, this weir knows %d; upgrade weir on this "
+                       "server %s: uses protocol %lld, this weir supports %d; upgrade weir on this "
                        "machine",
                        n->name, protocol, REMOTE_PROTOCOL);
     } else {
@@ -226,7 +227,7 @@ static void take_keys(struct remote *r, const struct node *n, const redisReply *
                        n->name,
                        reply->type == REDIS_REPLY_ERROR && has_code(reply->str, "ERR")
                            ? ""
-                           : ", or speaks an older protocol");
+                           : ", or uses an older protocol");
 }
 
 /* ---- one reply ---- */

@@ -1,4 +1,4 @@
-/* api.c - open and close: the address, the nodes to begin with, the thread. */
+/* api.c - open and close: the address, the initial nodes, the thread. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include "client.h"
-#include "store/percent.h"
 
 #define NAME_MOST 400
 #define PORT 6379
@@ -20,7 +19,7 @@ static bool refuse(char *why, size_t size, const char *spec)
 
 /* ---- the address ---- */
 
-/* HOST, HOST:PORT or [ADDRESS]:PORT, up to the end: a node. */
+/* Add the node HOST, HOST:PORT or [ADDRESS]:PORT. */
 static bool add_host(struct remote *r, const char *from, const char *end)
 {
     const char *close = *from == '[' ? memchr(from, ']', (size_t)(end - from)) : NULL;
@@ -76,12 +75,12 @@ static bool read_address(struct remote *r, const char *text, char *why, size_t s
     if (r->url.password || (secret && *secret))
         r->password = strdup(r->url.password ? r->url.password : secret);
     return secrets_add(&r->url.secrets, r->password, A_PASSWORD) ||
-           refuse(why, size, "memory is short");
+           refuse(why, size, "out of memory");
 }
 
 /* ---- lanes ---- */
 
-/* Lane 0 is for the name itself, lane 1 + i for shard i. */
+/* Lane 0 is for the register, lane 1 + i for shard i. */
 static bool open_lanes(struct remote *r)
 {
     char key[NAME_MOST + 16];
@@ -104,7 +103,7 @@ static bool open_lanes(struct remote *r)
     return r->lane != NULL;
 }
 
-/* Runs of all machines have names of their own. */
+/* A name that is unique among runs of all machines. */
 static bool name_producer(struct remote *r)
 {
     uint8_t random[12];
@@ -117,7 +116,7 @@ static bool name_producer(struct remote *r)
     return true;
 }
 
-/* ---- the whole ---- */
+/* ---- open and close ---- */
 
 static bool start(struct remote *r, char *why, size_t size)
 {
@@ -137,7 +136,7 @@ struct remote *remote_open(const char *url, const struct remote_options *options
     struct remote *r = calloc(1, sizeof *r);
 
     if (!r) {
-        refuse(why, size, "memory is short");
+        refuse(why, size, "out of memory");
         return NULL;
     }
     r->wake = -1;

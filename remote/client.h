@@ -18,11 +18,11 @@
 
 #include "connection.h"
 #include "remote.h"
-#include "slot.h"
 #include "store/url.h"
 
-#define REMOTE_DIGITS 16    /* of a number */
-#define IN_FLIGHT 16        /* commands of a lane: so many numbers of a producer are remembered */
+#define SLOTS 16384
+#define REMOTE_DIGITS 16 /* of a number */
+#define IN_FLIGHT 16     /* commands of a lane: servers remember this many numbers of a producer */
 #define KEYS_MOST_ONCE 8192 /* keys of a command that has a number */
 #define NODES_MOST 1024
 #define REMOTE_PROTOCOL 1 /* of weir.so: see WEIR.INFO in docs/module.md */
@@ -34,38 +34,40 @@ enum command_state { COMMAND_QUEUED, COMMAND_SENT, COMMAND_ANSWERED, COMMAND_DON
 struct remote_command {
     struct remote_command *next; /* in its lane */
     struct lane *lane;
-    const char *text; /* as it is sent */
+    const char *text; /* serialized */
     size_t size;
     uint8_t *verdicts; /* NULL: a call, which has a reply */
     uint32_t n;
     redisReply *reply;
-    uint32_t *outstanding; /* counted down when it is done */
-    size_t number_at; /* where its number stands in the text, of REMOTE_DIGITS; 0: it has none */
+    uint32_t *outstanding; /* decremented when it is done */
+    size_t number_at;      /* offset of its number in the text; 0: it has none */
     enum command_state state;
-    bool writes;    /* replicas are waited for */
+    bool writes;    /* wait for replicas */
     bool refusable; /* an error reply ends it without a reply: see refusal */
-    uint32_t sends; /* how often it was sent */
-    double since;   /* when it was its turn; 0: it was not yet */
+    bool restart;   /* refused, because its transfer was interrupted: begin that again */
+    uint32_t sends; /* attempts that may have been carried out: not those with an error reply */
+    double since;   /* when it became first of its lane; 0: not yet */
 
     struct remote_command *next_answered; /* on its connection: waits for replicas, */
-    uint64_t wait;                        /* of which this WAIT will tell */
+    uint64_t wait;                        /* the WAIT that confirms them */
 };
 
 struct lane {
     char *key;
     uint32_t slot;
     struct remote_command *first, **end;
-    uint32_t under_way;  /* sent, and without a reply */
+    uint32_t under_way;  /* sent, without a reply */
     uint32_t unfinished; /* those, and the ones that wait for replicas */
-    bool again;          /* some are to be sent once more */
-    bool lost;           /* the key is not there any more */
-    bool told;           /* what time it is, at least once */
-    struct node *asked;  /* the slot is on its way to this node; or NULL */
+    bool again;          /* some must be sent again */
+    bool answered;       /* a command succeeded since the start or the last resend */
+    bool lost;           /* the key no longer exists */
+    bool timed;          /* the time was sent at least once */
+    struct node *asked;  /* the slot is migrating to this node (ASK); or NULL */
     double not_before, pause;
-    uint64_t number; /* of the last command that has one */
+    uint64_t number; /* of the last numbered command */
 };
 
-/* What a reply is to. */
+/* The request of the next reply. */
 struct expected_reply {
     enum expected_kind {
         TO_COMMAND,
@@ -78,17 +80,17 @@ struct expected_reply {
         TO_SLOTS
     } kind;
     struct remote_command *command;
-    uint64_t wait; /* its number, of the node's */
+    uint64_t wait; /* number of the WAIT on this node */
 };
 
 struct node {
     char *host;
     int port;
-    char name[96]; /* host and port, for people */
+    char name[96]; /* host and port, for messages */
     struct connection connection;
-    struct expected_reply *expected; /* a ring of room entries */
+    struct expected_reply *expected; /* a ring buffer of `room` entries */
     size_t first, count, room;
-    double alive;    /* when something came last, or was first waited for */
+    double alive;    /* time of the last reply, or of the first request after it */
     bool good;       /* at least one valid reply arrived */
     bool understood; /* the protocol of this connection is ours */
     unsigned attempts;
@@ -113,103 +115,108 @@ struct remote {
     char failure[480];
     char problem[400]; /* the latest transient error */
     char refusal[480]; /* error reply to a refusable command; empty: none */
-    bool registered;   /* the register is there because of us */
+    bool registered;   /* this client created the register */
 
-    double clock, last; /* seconds of patience that have gone by; the system's when it was read */
+    double clock, last; /* seconds, without suspensions; the system clock at the last reading */
     struct node **node;
     uint32_t nodes, turn;
-    struct node *owner[SLOTS]; /* NULL: nobody has it, as far as is known */
-    bool known;                /* owners were told */
-    bool alone;                /* no cluster */
+    struct node *owner[SLOTS]; /* NULL: unknown */
+    bool known;                /* the owners were received */
+    bool alone;                /* not a cluster */
     bool asking_slots;
-    double slots_at; /* when to ask for them next, */
-    double asked_at; /* and when that was done last */
+    double slots_at; /* time of the next CLUSTER SLOTS */
+    double asked_at; /* time of the last one */
 
-    struct lane *lane; /* the first for the name itself, then one for each shard */
+    struct lane *lane; /* the first for the register, then one for each shard */
     uint32_t lanes;
-    char spec[WEIR_SPEC_MAX]; /* of a shard; empty: not known */
+    char spec[WEIR_SPEC_MAX]; /* of a shard; empty: unknown */
     char producer[40];
     struct remote_figures figures;
 };
 
 /* ---- nodes.c; the lock is held ---- */
 
-/* The node at this address, which may be a new one; NULL if memory is short. */
+/* Find or add the node at this address; NULL if out of memory. */
 struct node *node_at(struct remote *r, const char *host, int port);
 
-/* See to it that there is a connection, or soon will be. */
+/* Connect unless it is connected, or has to pause. */
 void node_connect(struct remote *r, struct node *n);
 bool node_is_ready(const struct node *n);
 
-/* Close its connection: what was under way goes again. The format says why. */
+/* Close the connection, with a reason. Commands in flight are sent again. */
 void node_drop(struct remote *r, struct node *n, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 void node_free(struct node *n);
 
-/* Send these bytes, and expect a reply. False if memory is short. */
+/* Queue these bytes and expect a reply. False if out of memory. */
 bool node_put(struct node *n, const char *bytes, size_t size, struct expected_reply e);
 
-/* Ask one of them who has which slots, if it is time for it. */
+/* Ask a node for the owners of all slots, if it is time. */
 void slots_ask(struct remote *r);
 void slots_soon(struct remote *r);
 
-/* Others may have the slots of a node that does not answer: ask every second. */
+/* If a node does not reply, other nodes may own its slots: ask every second. */
 void slots_doubt(struct remote *r);
 bool slots_take(struct remote *r, const struct node *from, const redisReply *reply);
+
+/* The slot of a key: the hash of the text between its first { and the next }, or of the whole key
+ * if that is empty. */
+uint32_t slot_of(const char *key, size_t size);
 
 /* ---- lanes.c; the lock is held ---- */
 
 void lane_add(struct lane *l, struct remote_command *c);
 void lane_remove(struct lane *l, struct remote_command *c);
 
-/* Send what can be sent. */
+/* Send the commands that may be sent. */
 void lane_send(struct remote *r, struct lane *l);
 
-/* It is to be sent once more, after a pause or at once. */
+/* Send a command again, after a pause or at once. */
 void lane_again(struct remote *r, struct remote_command *c, bool pause);
 
-/* All of a command has been done. */
+/* Finish a command. */
 void command_done(struct remote *r, struct remote_command *c);
 
 /* ---- answers.c; the lock is held ---- */
 
-/* Take the replies that have come. False: the node was dropped. */
+/* Handle the replies that have arrived. False: the node was dropped. */
 bool answers_take(struct remote *r, struct node *n);
 
 /* ---- loop.c ---- */
 
 void *remote_loop(void *remote);
 
-/* All time since the clock was read last was waited for somebody. */
+/* Count all time since the last reading of the clock as waiting. */
 void remote_has_waited(struct remote *r);
 
 /* Fail the client and wake all waiting threads. Secrets are removed from the text. */
 void remote_give_up(struct remote *r, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* The same text without secrets; NULL if memory is short. */
+/* The same without the lock held. Returns false. */
+bool remote_fail(struct remote *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* The same text without secrets; NULL if out of memory. */
 char *remote_tidy(const struct remote *r, const char *text);
 
 /* ---- calls.c; the lock is not held ---- */
 
-/* A command on a lane: words as they are sent. */
+/* A command that is sent as an array of words. */
 struct call {
     struct remote_command command;
     char *text;
     uint32_t outstanding;
 };
+/* Put it into a lane. sizes: of the words; NULL: they are NUL-terminated. refusable: an error reply
+ * does not fail the client. False if out of memory. */
 bool call_begin(struct remote *r, struct call *c, uint32_t lane, int n, const char *const *words,
-                const size_t *sizes);
+                const size_t *sizes, bool refusable);
 
-/* The same, and a server may refuse it. */
-bool call_try(struct remote *r, struct call *c, uint32_t lane, int n, const char *const *words,
-              const size_t *sizes);
-
-/* Its reply, NULL if the client failed meanwhile. */
+/* Wait for its reply; NULL if the client failed. */
 redisReply *call_finish(struct remote *r, struct call *c);
 void call_free(struct call *c);
 
-/* Wait until all are done. False if the client failed. */
+/* Wait until *outstanding is 0. False if the client failed. */
 bool remote_wait(struct remote *r, const uint32_t *outstanding);
 
 /* The keys of a batch. */
@@ -221,16 +228,18 @@ struct remote_batch {
     bool sent;
     char *text;
     size_t text_room;
-    uint32_t *origin, *first; /* shard by shard: the place of each key; where shards begin */
+    uint32_t *origin, *first; /* sorted by shard: index of each key; start of each shard */
     uint64_t *hash;           /* lo and hi of each */
     uint16_t *shard;
     uint8_t *verdict;
-    uint32_t n, keys, keys_room; /* records, of which so many have a key */
+    uint32_t n, keys, keys_room; /* records; those that have a key */
 };
 
-/* Give it a number above this one, and above the last of its lane; the lock is held. */
+/* Set the command's number: the time, but above the last number of its lane. A server that has
+ * evicted producers requires numbers above theirs, which were made from clocks too. Numbers are
+ * set when a command is first sent, so they increase in the order of the lane. */
 #define REMOTE_NUMBER_MOST UINT64_C(9000000000000000)
-void command_number(struct remote_command *c, uint64_t above);
+void command_number(struct remote_command *c);
 
 /* Put commands into their lanes, in order, and wake the thread. */
 void remote_put(struct remote *r, struct remote_command *list, size_t count);

@@ -1,32 +1,67 @@
-/* connection.h - bytes to and from a server, never waiting. */
+/* connection.h - a non-blocking connection to a server, and its replies.
+ *
+ * Servers are not trusted: the size of each array and each reply is limited. An array of verdicts
+ * is written to its destination directly, without an object per verdict. */
 #ifndef WEIR_REMOTE_CONNECTION_H
 #define WEIR_REMOTE_CONNECTION_H
 
-#include "replies.h"
+#include <hiredis/hiredis.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/* ---- replies ---- */
+
+/* The expected type of the next reply. */
+struct reply_wish {
+    uint8_t *verdicts; /* NULL: any reply, as an object */
+    uint32_t n;
+    bool taking; /* within the array */
+    bool wrong;  /* an element is not a verdict */
+};
+
+struct reply_reader {
+    redisReader *reader;
+    struct reply_wish wish;
+    size_t came; /* bytes since the last complete reply */
+    bool begun;  /* a reply has begun */
+};
+
+bool reply_open(struct reply_reader *r);
+void reply_close(struct reply_reader *r);
+
+/* Add bytes that were received. False if out of memory, or if the reply is too long. */
+bool reply_feed(struct reply_reader *r, const char *bytes, size_t size);
+
+/* The next complete reply. REPLY_VERDICTS: the verdicts are stored. REPLY_OBJECT: any other reply,
+ * also an error; the caller frees it. */
+enum reply_kind { REPLY_NONE, REPLY_VERDICTS, REPLY_OBJECT, REPLY_GARBAGE };
+enum reply_kind reply_next(struct reply_reader *r, redisReply **object);
+
+/* ---- bytes ---- */
 
 struct connection {
-    int fd;          /* -1: there is none */
-    bool connecting; /* not there yet */
-    char *out;       /* what is to be sent: of size bytes, the first sent are gone */
+    int fd;          /* -1: not connected */
+    bool connecting; /* connect() is in progress */
+    char *out;       /* `size` bytes to send, of which `sent` are sent */
     size_t size, sent, room;
     struct reply_reader replies;
 };
 
-/* Begin to connect to one of the addresses of a host: another for each attempt. False, and
- * why, as a constant text. */
+/* Start connecting to one of the addresses of a host; each attempt uses the next one. False if it
+ * failed; *why is a constant text. */
 bool connection_begin(struct connection *c, const char *host, int port, unsigned attempt,
                       const char **why);
 void connection_close(struct connection *c);
 
-/* Has connecting gone well, now that the system says it is over? */
+/* Finish connecting when the socket is writable. */
 bool connection_settle(struct connection *c, const char **why);
 
-/* Add to what is to be sent. False if memory is short. */
+/* Append bytes to send. False if out of memory. */
 bool connection_put(struct connection *c, const char *bytes, size_t size);
 size_t connection_unsent(const struct connection *c);
 
-/* Send, and receive, what goes at once. False if the connection is lost, or what came is more
- * than a reply of ours can be. *came: bytes. */
+/* Send and receive without waiting. False if the connection is lost or a reply is too long. *came:
+ * bytes received. */
 bool connection_send(struct connection *c, const char **why);
 bool connection_receive(struct connection *c, size_t *came, const char **why);
 

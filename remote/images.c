@@ -1,4 +1,4 @@
-/* images.c - shards as files of weir, from servers and to them: WEIR.SAVE and WEIR.LOAD. */
+/* images.c - copy shards from and to servers as weir files: WEIR.SAVE and WEIR.LOAD. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +9,7 @@
     "268435456" /* bytes: the most that WEIR.SAVE takes. A key that changes                        \
                  * between two chunks cannot be saved */
 #define LOADED_AT_ONCE ((size_t)16 << 20) /* bytes */
-#define BROUGHT_MOST 10                   /* attempts of a shard; a guess */
+#define BROUGHT_MOST 10                   /* attempts per shard; chosen */
 
 static bool is_chunk(const redisReply *reply)
 {
@@ -18,15 +18,7 @@ static bool is_chunk(const redisReply *reply)
            reply->element[1]->type == REDIS_REPLY_STRING && reply->element[0]->len < 64;
 }
 
-static bool fail(struct remote *r, const char *why)
-{
-    pthread_mutex_lock(&r->lock);
-    remote_give_up(r, "%s", why);
-    pthread_mutex_unlock(&r->lock);
-    return false;
-}
-
-/* Add a chunk, and set the cursor of the next. */
+/* Append a chunk, and set the cursor of the next one. */
 static bool take_chunk(struct remote *r, const redisReply *reply, struct remote_kept *image,
                        char cursor[64])
 {
@@ -34,10 +26,10 @@ static bool take_chunk(struct remote *r, const redisReply *reply, struct remote_
     uint8_t *more;
 
     if (!chunk)
-        return fail(r, "invalid reply to WEIR.SAVE");
+        return remote_fail(r, "invalid reply to WEIR.SAVE");
     more = realloc(image->data, image->size + (size_t)chunk->len + 1);
     if (!more)
-        return fail(r, "memory is short");
+        return remote_fail(r, "out of memory");
     image->data = more;
     memcpy(image->data + image->size, chunk->str, (size_t)chunk->len);
     image->size += (size_t)chunk->len;
@@ -55,7 +47,7 @@ bool remote_fetch(struct remote *r, uint32_t shard, struct remote_kept *image)
         const char *words[] = {"WEIR.SAVE", r->lane[1 + shard].key, cursor, "CHUNK", SAVED_AT_ONCE};
         struct call c = {0};
 
-        good = call_begin(r, &c, 1 + shard, 5, words, NULL) && call_finish(r, &c) &&
+        good = call_begin(r, &c, 1 + shard, 5, words, NULL, false) && call_finish(r, &c) &&
                take_chunk(r, c.command.reply, image, cursor);
         call_free(&c);
     } while (good && strcmp(cursor, "0") != 0);
@@ -64,8 +56,7 @@ bool remote_fetch(struct remote *r, uint32_t shard, struct remote_kept *image)
 
 /* ---- to servers ---- */
 
-/* Of a chunk, or of a shard. AGAIN: it was sent twice, and what came of it the first time is not
- * known. FAILED: the client has. */
+/* A chunk or a shard. AGAIN: the transfer was interrupted. FAILED: the client failed. */
 enum brought { BROUGHT, AGAIN, FAILED };
 
 static enum brought bring_chunk(struct remote *r, uint32_t shard, const uint8_t *data, size_t size,
@@ -77,14 +68,14 @@ static enum brought bring_chunk(struct remote *r, uint32_t shard, const uint8_t 
     struct call c = {0};
 
     *r->refusal = '\0'; /* nothing is under way */
-    if (!call_try(r, &c, 1 + shard, 4, words, sizes))
-        fail(r, "memory is short");
+    if (!call_begin(r, &c, 1 + shard, 4, words, sizes, true))
+        remote_fail(r, "out of memory");
     else if (call_finish(r, &c))
         came = BROUGHT;
-    else if (c.command.sends > 1 && c.command.state == COMMAND_DONE)
+    else if (c.command.restart)
         came = AGAIN;
     else
-        fail(r, r->refusal);
+        remote_fail(r, "%s", r->refusal);
     call_free(&c);
     return came;
 }
@@ -110,30 +101,28 @@ static bool call_number(struct remote *r, uint32_t shard, const char *name, long
     const char *words[] = {name, r->lane[1 + shard].key};
     struct call c = {0};
     const redisReply *reply =
-        call_begin(r, &c, 1 + shard, 2, words, NULL) ? call_finish(r, &c) : NULL;
+        call_begin(r, &c, 1 + shard, 2, words, NULL, false) ? call_finish(r, &c) : NULL;
 
     *number = reply && reply->type == REDIS_REPLY_INTEGER ? reply->integer : 0;
     call_free(&c);
-    return reply || fail(r, "memory is short");
+    return reply || remote_fail(r, "out of memory");
 }
 
 static bool is_free(struct remote *r, uint32_t shard)
 {
-    char why[480];
     long long there;
 
     if (!call_number(r, shard, "EXISTS", &there))
         return false;
     if (there == 0)
         return true;
-    snprintf(why, sizeof why,
-             "key %.300s exists, but belongs to no filter; delete it or use another name",
-             r->lane[1 + shard].key);
-    return fail(r, why);
+    return remote_fail(r,
+                       "key %.300s exists, but belongs to no filter; delete it or use another name",
+                       r->lane[1 + shard].key);
 }
 
-/* A chunk is not carried out twice, and not numbered: where its answer was lost, all begins
- * again. */
+/* Chunks have no numbers: if the reply to one was lost, it may be refused when it is sent again,
+ * and the transfer begins again. */
 bool remote_bring(struct remote *r, uint32_t shard, const uint8_t *data, size_t size)
 {
     enum brought came = AGAIN;
@@ -146,7 +135,8 @@ bool remote_bring(struct remote *r, uint32_t shard, const uint8_t *data, size_t 
             return false;
         came = bring_chunks(r, shard, data, size);
     }
-    return came == BROUGHT || fail(r, "the connection was lost in every attempt to load a shard");
+    return came == BROUGHT ||
+           remote_fail(r, "the connection was lost in every attempt to load a shard");
 }
 
 void remote_expect(struct remote *r, uint32_t shards)

@@ -1,4 +1,4 @@
-/* key_commands.c - the keys of a batch as commands, one or more for each shard. */
+/* key_commands.c - serialize the keys of a batch as commands, one or more per shard. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -6,8 +6,8 @@
 
 #include "client.h"
 
-/* Keys in a command: few enough that others get their turn at the server, many enough that a
- * command costs nothing beside its keys. ONCE takes 8192. */
+/* Keys per command: few enough that other clients are served in between, enough that the cost per
+ * command is negligible. ONCE allows 8192. */
 #define KEYS_MOST 4096
 #define HEAD_MOST 768 /* bytes before the items: with a name of 400 */
 #define ITEM_MOST 72  /* of an item: "$16\r\n", 16 bytes, "\r\n", its time and importance */
@@ -40,7 +40,7 @@ void remote_batch_close(struct remote_batch *b)
     free(b);
 }
 
-/* ---- room ---- */
+/* ---- buffers ---- */
 
 static bool grow(void *at, size_t count, size_t each)
 {
@@ -79,7 +79,7 @@ static bool make_room(struct remote_batch *b, uint32_t n, uint32_t shards)
 
 /* ---- dealing ---- */
 
-/* Each key to its shard, in the order in which they came. */
+/* Sort keys by shard, stable. */
 static void deal(struct remote_batch *b, const struct remote_keys *k, uint32_t shards)
 {
     uint32_t next[REMOTE_SHARDS_MOST + 1];
@@ -192,15 +192,14 @@ static char *put_command(struct remote_batch *b, uint32_t shard, uint32_t from, 
                                  .n = end - from,
                                  .outstanding = &b->outstanding,
                                  .writes = !k->ask};
-    c->lane->told |= k->times != NULL;
+    c->lane->timed |= k->times != NULL;
     to = put_items(b, k, from, end, put_head(b, c, k, to));
     c->size = (size_t)(to - c->text);
     return to;
 }
 
-/* All shards begin at the same time, also those whose first key comes later. */
-static char *tell_time(struct remote_batch *b, uint32_t shard, const struct remote_keys *k,
-                       char *to)
+/* All shards have the same start time, also those that get their first key later. */
+static char *put_time(struct remote_batch *b, uint32_t shard, const struct remote_keys *k, char *to)
 {
     struct remote_command *c = &b->command[b->commands++];
 
@@ -209,7 +208,7 @@ static char *tell_time(struct remote_batch *b, uint32_t shard, const struct remo
                                  .verdicts = b->verdict,
                                  .outstanding = &b->outstanding,
                                  .writes = true};
-    c->lane->told = true;
+    c->lane->timed = true;
     to += sprintf(to, "*5\r\n");
     to = put_word(put_word(put_word(to, "WEIR.OBSERVE"), c->lane->key), "NOCREATE");
     to = put_number(put_word(to, "AT"), k->begun);
@@ -222,8 +221,8 @@ static char *put_shard(struct remote_batch *b, uint32_t shard, const struct remo
 {
     uint32_t end = b->first[shard + 1];
 
-    if (k->times && b->first[shard] == end && !b->r->lane[1 + shard].told)
-        return tell_time(b, shard, k, to);
+    if (k->times && b->first[shard] == end && !b->r->lane[1 + shard].timed)
+        return put_time(b, shard, k, to);
     for (uint32_t from = b->first[shard]; from < end; from += KEYS_MOST)
         to = put_command(b, shard, from, end - from > KEYS_MOST ? from + KEYS_MOST : end, k, to);
     return to;

@@ -1,4 +1,4 @@
-/* loop.c - the thread that sends and receives. It waits in poll() alone, without the lock. */
+/* loop.c - the thread that sends and receives. It waits only in poll(), without the lock. */
 #include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -9,10 +9,9 @@
 #include <unistd.h>
 
 #include "client.h"
-#include "store/percent.h"
 
-#define LOOK_EVERY 20 /* milliseconds, while something is waited for */
-#define IDLE 500      /* milliseconds, else */
+#define LOOK_EVERY 20 /* milliseconds between two checks while commands are waiting */
+#define IDLE 500      /* milliseconds otherwise */
 #define STEP_MOST                                                                                  \
     0.25                     /* seconds that patience loses between two looks: a process that was  \
                               * stopped, as on a laptop that slept, has not waited */
@@ -35,21 +34,39 @@ char *remote_tidy(const struct remote *r, const char *text)
     return shown;
 }
 
-void remote_give_up(struct remote *r, const char *format, ...)
+static void give_up(struct remote *r, const char *format, va_list args)
 {
     char text[1024], *shown;
-    va_list args;
 
     if (r->failed)
         return;
-    va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
-    va_end(args);
     shown = remote_tidy(r, text);
-    snprintf(r->failure, sizeof r->failure, "%s", shown ? shown : "memory is short");
+    snprintf(r->failure, sizeof r->failure, "%s", shown ? shown : "out of memory");
     free(shown);
     r->failed = true;
     pthread_cond_broadcast(&r->changed);
+}
+
+void remote_give_up(struct remote *r, const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    give_up(r, format, args);
+    va_end(args);
+}
+
+bool remote_fail(struct remote *r, const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    pthread_mutex_lock(&r->lock);
+    give_up(r, format, args);
+    pthread_mutex_unlock(&r->lock);
+    va_end(args);
+    return false;
 }
 
 /* ---- time ---- */
@@ -89,7 +106,7 @@ static double patience(const struct remote *r)
     return most;
 }
 
-/* Nothing has gone wrong that could be told, but that it takes too long. */
+/* No error occurred, only a timeout. */
 static void describe_silence(struct remote *r, const struct lane *l)
 {
     const struct node *n = l->asked ? l->asked : r->owner[l->slot];
@@ -116,7 +133,7 @@ static void look_at_lanes(struct remote *r)
     }
 }
 
-/* A node from which nothing comes, though something should. */
+/* Drop nodes that owe a reply for too long. */
 static void look_at_nodes(struct remote *r)
 {
     double most = r->options.timeout / 3;
@@ -135,7 +152,7 @@ static void look_at_nodes(struct remote *r)
 
 /* ---- sending and receiving ---- */
 
-/* Behind the commands of this round, one WAIT for all of them. */
+/* After the commands of this round, send one WAIT for all of them. */
 static void ask_replicas(struct remote *r, struct node *n)
 {
     char text[96], replicas[16], most[16];
@@ -151,7 +168,7 @@ static void ask_replicas(struct remote *r, struct node *n)
     n->waits++;
     if (!node_put(n, text, (size_t)size,
                   (struct expected_reply){.kind = TO_WAIT, .wait = n->waits}))
-        node_drop(r, n, "memory is short");
+        node_drop(r, n, "out of memory");
 }
 
 static void send_all(struct remote *r)
@@ -204,7 +221,7 @@ static bool is_waiting(const struct remote *r)
     return false;
 }
 
-/* Wait for something to happen, without the lock. */
+/* Wait for events, without the lock. */
 static bool wait_for_events(struct remote *r, struct pollfd *list, uint32_t *n)
 {
     int time = is_waiting(r) ? LOOK_EVERY : IDLE, came;
@@ -238,7 +255,7 @@ void *remote_loop(void *remote)
 
     pthread_mutex_lock(&r->lock);
     if (!list)
-        remote_give_up(r, "memory is short");
+        remote_give_up(r, "out of memory");
     while (!r->closing && !r->failed) {
         go_on_clock(r);
         slots_ask(r);

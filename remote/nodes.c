@@ -1,5 +1,5 @@
-/* nodes.c - the nodes of a cluster: their connections, and who has which slots. A server that is no
- * cluster is one node with all slots. */
+/* nodes.c - the nodes of a cluster: their connections, and the owners of slots. A server without
+ * cluster mode is one node with all slots. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,9 +7,9 @@
 
 #include "client.h"
 
-#define SLOTS_EVERY 15.0 /* seconds, while all goes well */
-#define SLOTS_SOON 0.1   /* when something does not */
-#define SILENT 1.0       /* seconds without an answer after which a node may hang; a guess */
+#define SLOTS_EVERY 15.0 /* seconds between two CLUSTER SLOTS */
+#define SLOTS_SOON 0.1   /* seconds after an error */
+#define SILENT 1.0       /* seconds without a reply after which a node may hang; chosen */
 #define EXPECTED_FIRST 64
 
 /* ---- one node ---- */
@@ -88,12 +88,12 @@ void node_connect(struct remote *r, struct node *n)
     if (n->connection.fd >= 0 || r->clock < n->not_before)
         return;
     begun = connection_begin(&n->connection, n->host, n->port, n->attempts++, &why);
-    remote_has_waited(r); /* for whoever knows the addresses of names */
+    remote_has_waited(r); /* for the resolver */
     n->alive = r->clock;
     if (!begun)
         node_drop(r, n, "cannot connect: %s", why);
     else if (!log_in(r, n) || !ask_protocol(n))
-        node_drop(r, n, "memory is short");
+        node_drop(r, n, "out of memory");
 }
 
 bool node_put(struct node *n, const char *bytes, size_t size, struct expected_reply e)
@@ -117,7 +117,7 @@ bool node_put(struct node *n, const char *bytes, size_t size, struct expected_re
     return true;
 }
 
-/* ---- a connection that is no more ---- */
+/* ---- lost connections ---- */
 
 static void send_all_again(struct remote *r, struct node *n)
 {
@@ -169,13 +169,13 @@ void slots_soon(struct remote *r)
         r->slots_at = r->clock + SLOTS_SOON;
 }
 
-/* It owes an answer for long, or was lost and has not said anything since. */
+/* It owes a reply for long, or was lost and has sent nothing since. */
 static bool is_silent(const struct remote *r, const struct node *n)
 {
     return n->pause > 0 || (n->count > 0 && r->clock - n->alive > SILENT);
 }
 
-/* In turn; but one that is silent only if there is no other. NULL if none is ready. */
+/* Round robin, silent nodes last. NULL if none is ready. */
 static struct node *whom_to_ask(struct remote *r)
 {
     struct node *found = NULL;
@@ -213,7 +213,7 @@ void slots_ask(struct remote *r)
         r->asked_at = r->clock;
         r->slots_at = r->clock + SLOTS_EVERY;
     }
-    for (uint32_t i = 0; i < r->nodes && !n; i++) /* somebody must know */
+    for (uint32_t i = 0; i < r->nodes && !n; i++)
         node_connect(r, r->node[i]);
 }
 
@@ -229,7 +229,7 @@ static bool is_number(const redisReply *reply, long long most)
     return reply->type == REDIS_REPLY_INTEGER && reply->integer >= 0 && reply->integer <= most;
 }
 
-/* [first, last, [host, port, id, ...], replicas ...]. No host: the one that tells. */
+/* [first, last, [host, port, id, ...], replicas ...]. No host: the node that replied. */
 static bool take_range(struct remote *r, const struct node *from, const redisReply *range)
 {
     const redisReply *master;
@@ -260,7 +260,7 @@ static bool has_slots(const struct remote *r, const struct node *n)
     return false;
 }
 
-/* What was sent to a node that hangs is for those who have its slots now. */
+/* Commands sent to a hanging node go to the nodes that own its slots now. */
 static void leave_hanging(struct remote *r, const struct node *from)
 {
     for (uint32_t i = 0; i < r->nodes; i++) {
@@ -288,9 +288,34 @@ bool slots_take(struct remote *r, const struct node *from, const redisReply *rep
             return false;
     for (uint32_t i = 0; i < r->lanes; i++)
         if (r->lane[i].asked == r->owner[r->lane[i].slot])
-            r->lane[i].asked = NULL; /* it has arrived */
+            r->lane[i].asked = NULL; /* the migration has ended */
     r->known = true;
     r->alone = false;
     leave_hanging(r, from);
     return true;
+}
+
+/* ---- slot of a key ---- */
+
+/* CRC-16/XMODEM, as Redis and Valkey use it. Bit by bit: it runs once per key of a run. */
+static uint32_t crc16(const char *bytes, size_t size)
+{
+    uint32_t crc = 0;
+
+    for (size_t i = 0; i < size; i++) {
+        crc ^= (uint32_t)(unsigned char)bytes[i] << 8;
+        for (int bit = 0; bit < 8; bit++)
+            crc = crc & 0x8000 ? crc << 1 ^ 0x1021 : crc << 1;
+    }
+    return crc & 0xffff;
+}
+
+uint32_t slot_of(const char *key, size_t size)
+{
+    const char *open = memchr(key, '{', size);
+    const char *close = open ? memchr(open, '}', size - (size_t)(open - key)) : NULL;
+
+    if (close && close > open + 1)
+        return crc16(open + 1, (size_t)(close - open) - 1) % SLOTS;
+    return crc16(key, size) % SLOTS;
 }

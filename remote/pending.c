@@ -1,11 +1,10 @@
-/* pending.c - what a client that failed has sent, for a later run. Numbers of 8 bytes, the low byte
- * first:
+/* pending.c - save the commands in flight of a client that failed, and settle them in a later run.
+ * The data is a sequence of batches; integers have 8 bytes, little-endian:
  *
- *   commands, then of each: shard, keys, 1 if it was answered, and the verdicts then (a byte for
- *             each key), else the bytes of its text and the text
- *   keys, then of each, in the order of the stream: number of its command, place in it, lo, hi
- *
- * Batches stand one behind the other. */
+ *   number of commands; for each: shard, number of keys, 1 if it was answered, then a byte per
+ *       verdict, or else the size of its text and the text
+ *   number of keys; for each, in stream order: index of its command, index in it, lo, hi
+ */
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,7 +12,7 @@
 
 #define NOWHERE UINT64_MAX
 
-/* ---- keeping ---- */
+/* ---- saving ---- */
 
 static bool put(struct remote_kept *k, const void *bytes, size_t size)
 {
@@ -41,11 +40,12 @@ static bool put_number(struct remote_kept *k, uint64_t number)
     return put(k, bytes, sizeof bytes);
 }
 
-static bool put_command(struct remote_kept *k, const struct remote *r,
-                        const struct remote_command *c)
+static bool put_command(struct remote_kept *k, const struct remote *r, struct remote_command *c)
 {
     bool done = c->state == COMMAND_DONE;
 
+    if (c->number_at && c->sends == 0)
+        command_number(c);
     if (!put_number(k, (uint64_t)(c->lane - r->lane) - 1) || !put_number(k, c->n) ||
         !put_number(k, done))
         return false;
@@ -83,7 +83,7 @@ bool remote_keep(struct remote_kept *k, const struct remote_batch *b)
     return good;
 }
 
-/* As a batch whose only command was answered, as far as one has room. */
+/* As a batch with one answered command. */
 static bool put_settled(struct remote_kept *k, const struct remote_verdict *list, uint64_t n)
 {
     bool good = put_number(k, 1) && put_number(k, 0) && put_number(k, n) && put_number(k, 1);

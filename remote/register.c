@@ -1,4 +1,4 @@
-/* register.c - the filter as a whole: its register, its shards, their figures. */
+/* register.c - the whole filter: its register, its shards, their statistics. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,26 +8,17 @@
 #define REGISTER "shards="
 #define KEYS "keys="
 
-/* Fail with a spec of ours. */
-static bool fail(struct remote *r, const char *before, const char *text, const char *after)
-{
-    pthread_mutex_lock(&r->lock);
-    remote_give_up(r, "%s%s%s", before, text, after);
-    pthread_mutex_unlock(&r->lock);
-    return false;
-}
-
-/* One call on the name itself. NULL if it failed. */
+/* A call on the register. NULL if it failed. */
 static redisReply *call(struct remote *r, struct call *c, int n, const char *const *words)
 {
-    if (!call_begin(r, c, 0, n, words, NULL))
+    if (!call_begin(r, c, 0, n, words, NULL, false))
         return NULL;
     return call_finish(r, c);
 }
 
 /* ---- the register ---- */
 
-/* "keys=2 fields; ": where what follows it begins, NULL if it is damaged. */
+/* Parse "keys=2 fields; ". Returns the text after it; NULL if it is damaged. */
 static const char *read_keys(const char *text, struct remote_filter *f)
 {
     const char *keys = text + strlen(KEYS), *end = strchr(keys, ';');
@@ -69,7 +60,7 @@ bool remote_look(struct remote *r, struct remote_filter *f)
     *f = (struct remote_filter){.shards = 0};
     if (good && reply->type != REDIS_REPLY_NIL &&
         (reply->type != REDIS_REPLY_STRING || !read_register(reply, f)))
-        good = fail(r, "key ", r->url.path, " is not a weir filter; use another name");
+        good = remote_fail(r, "key %s is not a weir filter; use another name", r->url.path);
     call_free(&c);
     return good;
 }
@@ -80,7 +71,7 @@ static bool divide(struct remote *r, const struct remote_filter *f, char spec[WE
     struct weir_error error;
 
     return weir_shard_spec(f->spec, f->shards, spec, WEIR_SPEC_MAX, &error) == WEIR_OK ||
-           fail(r, "", error.text, "");
+           remote_fail(r, "%s", error.text);
 }
 
 bool remote_register(struct remote *r, const struct remote_filter *f)
@@ -102,20 +93,6 @@ bool remote_register(struct remote *r, const struct remote_filter *f)
 
 /* ---- all shards at once ---- */
 
-/* The same call on every shard, its key being the second word. */
-static bool call_all(struct remote *r, struct call *list, int n, const char **words)
-{
-    bool good = true;
-
-    for (uint32_t i = 0; i + 1 < r->lanes && good; i++) {
-        words[1] = r->lane[i + 1].key;
-        good = call_begin(r, &list[i], i + 1, n, words, NULL);
-    }
-    for (uint32_t i = 0; i + 1 < r->lanes && good; i++)
-        good = call_finish(r, &list[i]) != NULL;
-    return good;
-}
-
 static void free_all(const struct remote *r, struct call *list)
 {
     for (uint32_t i = 0; list && i + 1 < r->lanes; i++)
@@ -123,15 +100,17 @@ static void free_all(const struct remote *r, struct call *list)
     free(list);
 }
 
-/* The same, where servers may refuse it: false then too, and there is a refusal. */
-static bool try_all(struct remote *r, struct call *list, int n, const char **words)
+/* The same call on every shard; its second word becomes the key. False if the client failed, or if
+ * `refusable` and a server refused it: see refusal. */
+static bool call_all(struct remote *r, struct call *list, int n, const char **words, bool refusable)
 {
     bool good = true;
 
-    *r->refusal = '\0'; /* nothing is under way */
+    *r->refusal = '\0'; /* no call is in flight */
     for (uint32_t i = 0; i + 1 < r->lanes && good; i++) {
         words[1] = r->lane[i + 1].key;
-        good = call_try(r, &list[i], i + 1, n, words, NULL) || fail(r, "", "memory is short", "");
+        good = call_begin(r, &list[i], i + 1, n, words, NULL, refusable) ||
+               remote_fail(r, "out of memory");
     }
     for (uint32_t i = 0; i + 1 < r->lanes && good; i++)
         good = remote_wait(r, &list[i].outstanding);
@@ -154,7 +133,7 @@ static bool check_shards(struct remote *r, const char *spec)
 {
     struct call *list = calloc(r->lanes, sizeof *list);
     const char *words[] = {"WEIR.INFO", NULL, "spec"};
-    bool good = list ? try_all(r, list, 3, words) : fail(r, "", "memory is short", "");
+    bool good = list ? call_all(r, list, 3, words, true) : remote_fail(r, "out of memory");
 
     for (uint32_t i = 0; good && i + 1 < r->lanes; i++) {
         const redisReply *reply = list[i].command.reply;
@@ -166,19 +145,19 @@ static bool check_shards(struct remote *r, const char *spec)
     return good;
 }
 
-/* Remove a key, if we may. */
+/* Remove a key; errors are ignored. */
 static void unmake(struct remote *r, uint32_t lane)
 {
     const char *words[] = {"DEL", r->lane[lane].key};
     struct call c = {0};
 
-    if (call_try(r, &c, lane, 2, words, NULL))
+    if (call_begin(r, &c, lane, 2, words, NULL, true))
         remote_wait(r, &c.outstanding);
     call_free(&c);
 }
 
-/* A filter that the servers refuse leaves nothing behind of what was made for it: the name is free
- * for another. */
+/* If the servers reject a filter, remove its register and shards, so that the name can be used
+ * again. */
 static bool undo(struct remote *r, const struct call *made)
 {
     char why[sizeof r->refusal];
@@ -189,7 +168,7 @@ static bool undo(struct remote *r, const struct call *made)
             unmake(r, i + 1);
     if (r->registered)
         unmake(r, 0);
-    return fail(r, "", why, "");
+    return remote_fail(r, "%s", why);
 }
 
 bool remote_attach(struct remote *r, const struct remote_filter *f, bool make)
@@ -205,8 +184,8 @@ bool remote_attach(struct remote *r, const struct remote_filter *f, bool make)
     pthread_mutex_unlock(&r->lock);
     made = calloc(r->lanes, sizeof *made);
     if (!made)
-        return fail(r, "", "memory is short", "");
-    bool good = (!make || try_all(r, made, 4, words)) && check_shards(r, spec);
+        return remote_fail(r, "out of memory");
+    bool good = (!make || call_all(r, made, 4, words, true)) && check_shards(r, spec);
     if (!good && *r->refusal)
         undo(r, made);
     free_all(r, made);
@@ -265,7 +244,7 @@ bool remote_measure(struct remote *r, struct remote_shard *shards)
 {
     struct call *list = calloc(r->lanes, sizeof *list);
     const char *words[] = {"WEIR.INFO", NULL};
-    bool good = list && call_all(r, list, 2, words);
+    bool good = list && call_all(r, list, 2, words, false);
 
     for (uint32_t i = 0; good && i + 1 < r->lanes; i++)
         take_figures(r, i + 1, list[i].command.reply, &shards[i]);

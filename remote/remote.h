@@ -75,7 +75,7 @@ bool remote_measure(struct remote *r, struct remote_shard *list);
 /* ---- keys ---- */
 
 struct remote_batch;
-struct remote_batch *remote_batch_open(struct remote *r); /* NULL: memory is short */
+struct remote_batch *remote_batch_open(struct remote *r); /* NULL: out of memory */
 void remote_batch_close(struct remote_batch *b);
 
 /* Keys to insert or to query. */
@@ -89,7 +89,7 @@ struct remote_keys {
     uint64_t begun;        /* with times: the start time of the stream */
 };
 
-/* Format their commands. False if memory is short. */
+/* Format their commands. False if out of memory. */
 bool remote_batch_fill(struct remote_batch *b, const struct remote_keys *keys);
 void remote_batch_send(struct remote_batch *b);
 
@@ -106,7 +106,7 @@ struct remote_kept {
 };
 
 /* After a failure, append a batch that was sent; batches in the order of the stream. False if
- * memory is short. */
+ * out of memory. */
 bool remote_keep(struct remote_kept *k, const struct remote_batch *b);
 
 /* Verdicts of the keys of these batches, in the order of the stream. */
@@ -119,7 +119,7 @@ struct remote_settled {
 };
 
 /* Append the verdicts from index `from` on, before any batch: their records were not passed yet.
- * False if memory is short. */
+ * False if out of memory. */
 bool remote_keep_settled(struct remote_kept *k, const struct remote_settled *s, size_t from);
 
 /* Send the commands without a reply again, with their numbers: the server returns the first reply

@@ -1,10 +1,10 @@
-"""The streams of Bera et al. 2012, and the figures that they print."""
+"""The streams of Bera et al. 2012, and the figures that the paper prints."""
 import csv
 import math
 
 from common import ROOT
 
-FILTERS = ["sbf", "rsbf-tables", "bsbf", "bsbfsd", "rlbsbf"]  # their rsbf is our rsbf-tables
+FILTERS = ["sbf", "rsbf-tables", "bsbf", "bsbfsd", "rlbsbf"]  # their rsbf is rsbf-tables here
 SBF = ["cell=1", "decay=4"]
 
 
@@ -31,10 +31,10 @@ def mib_of(row, memories, scale):
 
 
 def universe(n, share):
-    """Keys U of which n draws show share * n: U (1 - e^(-n/U)) = share n."""
+    """The number of keys U of which n draws select share * n: U (1 - e^(-n/U)) = share n."""
     low, high = 1.0, 1e12
     for _ in range(200):
         middle = (low * high) ** 0.5
-        shown = middle * -math.expm1(-n / middle)
-        low, high = (middle, high) if shown < share * n else (low, middle)
+        drawn = middle * -math.expm1(-n / middle)
+        low, high = (middle, high) if drawn < share * n else (low, middle)
     return int(high)

@@ -1,24 +1,24 @@
-"""The set-up of Bhoraskar et al. 2013: filters, memory, real streams with an importance."""
+"""The experiments of Bhoraskar et al. 2013: filters, memory, real streams with importance."""
 import random
 
 from common import evaluate, temporary, unpacked
 
 MEMORY = 16000  # 16 KB
-CELLS = 42664   # of 3 bits, in whole bytes of BF
-BF = "bf"       # a Bloom filter of as many bits as the others have cells
+CELLS = 42664   # of 3 bits, rounded so that BF has whole bytes
+BF = "bf"       # a Bloom filter with one bit for each cell of the others
 FILTERS = [BF, "sbf", "ibf-2c", "ibf-mc", "ibf-h"]
 K, P, TOP = 5, 10, 7
 SETS = ["k=5", "cell=3", "decay=10"]
 ORDERS = 5
-SIZED = {  # traces with a size for importance: what they are
-    "web_nasa_19950801": "a day of a web server's log (NASA, 1 August 1995), bytes sent",
-    "block_cloudphysics": "disk requests of a virtual machine (CloudPhysics), bytes",
-    "llm_mooncake_conversation": "cache blocks of a language-model service (Mooncake), tokens",
+SIZED = {  # traces whose importance is a size
+    "web_nasa_19950801": "a day of a web server's log (NASA, 1 August 1995); importance is the bytes sent",
+    "block_cloudphysics": "disk requests of a virtual machine (CloudPhysics); importance is the size in bytes",
+    "llm_mooncake_conversation": "cache blocks of a language-model service (Mooncake); importance is the number of tokens",
 }
 
 
 def measure(trace, importance, *args, cell=3):
-    """A row for each filter: BF, the paper's, a Bloom filter of all 16 KB, weir."""
+    """A row for each filter: BF, the paper's, a Bloom filter of 16 KB, and recent."""
     fields = ["--tsv", "-k", 1, "-i", 2, trace.name, *args]
     sets = ["k=5", f"cell={cell}", "decay=10", f"importance={importance}"]
     bits = MEMORY * 8 // cell // 8
@@ -36,7 +36,7 @@ def stream_of(lines):
 
 
 def video(most=None):
-    """Video requests as theirs; the trace has no lengths, so each video gets one at random."""
+    """Video requests like the paper's. The trace has no lengths, so each video gets a random one."""
     trace = unpacked("video_youtube_ids_100k")
     rng, length, lines = random.Random(1), {}, []
     for line in list(open(trace.name))[:most]:

@@ -1,4 +1,4 @@
-"""Running weir, drawing with gnuplot, writing Markdown: what all parts share."""
+"""Run weir, draw with gnuplot, write Markdown: shared by all parts."""
 import csv
 import dataclasses
 import hashlib
@@ -16,12 +16,11 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 WEIR = ROOT / "build" / "tool" / "weir"
 DOCS = ROOT / "docs"
 PLOTS = DOCS / "reproduction"
-NEW = DOCS / "reproduction.new"  # what is made; it takes the place of the old when it is whole
+NEW = DOCS / "reproduction.new"  # replaces the old document when it is complete
 SEED = 20120412
 THREADS = str(os.cpu_count() or 1)
 
-# One colour per filter in every plot, told apart without red and green; the same as
-# in the pages of `weir eval --report`.
+# One colour per filter in every plot, distinguishable without red and green; the same as in `weir eval --report`.
 COLOURS = {"recent": "#0067a5", "bloom": "#d55e00", "sbf": "#1f9e8f", "ibf-2c": "#cc6fa0", "ibf-mc": "#882255",
            "ibf-h": "#a63ea0", "bf": "#d55e00", "rsbf": "#c08400", "rsbf-tables": "#c08400", "bsbf": "#3b2a9b",
            "bsbfsd": "#6e7378", "rlbsbf": "#c64f63", "dabf": "#0067a5", "1bf": "#d55e00"}
@@ -33,17 +32,17 @@ def say(text):
 
 @dataclasses.dataclass
 class Part:
-    """What `make reproduce PART=name` redoes: write(doc, scale) measures and writes it."""
+    """A part of the document: write(doc, scale) measures and writes it. `make reproduce PART=name` repeats it."""
     name: str
     write: object
     traces: bool = False  # needs real streams
-    hours: bool = False   # redone only when named
+    hours: bool = False   # repeated only if named
 
 
 # ---- weir ----
 
 def evaluate(*args, memories=(), sets=(), filters=()):
-    """The rows of `weir eval`, numbers as numbers, None where there is nothing."""
+    """The rows of `weir eval`, with numbers converted, and None for empty cells."""
     command = [str(WEIR), "eval", "--seed", str(SEED), "-j", THREADS, "-q", "--format", "tsv",
                *map(str, args)]
     if filters:
@@ -57,7 +56,7 @@ def evaluate(*args, memories=(), sets=(), filters=()):
 
 
 def output_of(command):
-    """What a program prints; taken from the folder KEEP if it ran before."""
+    """The output of a program, from the cache in KEEP if it ran before."""
     kept = kept_at(command)
     if kept and kept.exists():
         return kept.read_text()
@@ -70,7 +69,7 @@ def output_of(command):
 
 
 def kept_at(command):
-    """By the name of the program, its arguments and what the files among those hold."""
+    """The cached output's path, by the program's name, its arguments and the contents of files among them."""
     folder = os.environ.get("KEEP")
     if not folder:
         return None
@@ -91,13 +90,13 @@ def number(text):
 # ---- traces ----
 
 def traces():
-    """Where real streams are: the folder in WEIR_TRACES, or None."""
+    """The directory of real streams, or None."""
     folder = os.environ.get("WEIR_TRACES")
     return pathlib.Path(folder) if folder else None
 
 
 def unpacked(name):
-    """A trace as a temporary file of lines "key TAB importance TAB time"; None without it."""
+    """A trace as a temporary file of lines "key TAB importance TAB time", or None."""
     path = traces() and traces() / f"{name}.tsv.xz"
     if not path or not path.is_file():
         return None
@@ -154,7 +153,7 @@ def panel_script(panel, number, legend):
 
 
 def tic(most):
-    """A round number of which four or five make an axis."""
+    """A round step that divides the axis into four or five parts."""
     step = 10 ** math.floor(math.log10(most / 4))
     return next(step * by for by in (1, 2, 2.5, 5, 10) if step * by * 5 >= most)
 
@@ -184,7 +183,7 @@ def draw(name, panels, columns):
 
 
 def smaller(svg):
-    """Without groups that hold nothing, what is the default anyway, and digits nobody sees."""
+    """Remove empty groups, default attributes and invisible digits."""
     before = None
     while before != svg:
         before = svg
@@ -213,9 +212,13 @@ class Document:
         self.summary = []
 
     def add(self, *lines):
+        """Add lines, wrapped, with an empty line after a heading and at the end."""
         for line in lines:
             self.lines += wrapped(line)
-        self.lines.append("")
+            if line.startswith("#"):
+                self.lines.append("")
+        if self.lines[-1] != "":
+            self.lines.append("")
 
     def table(self, names, rows):
         self.add("| " + " | ".join(names) + " |", "|" + "---|" * len(names),
@@ -230,12 +233,12 @@ class Document:
 
 
 def percent(rate, digits=3):
-    """A fraction as a percentage, with so many digits."""
+    """A fraction as a percentage with that many digits."""
     return "-" if rate is None else f"{100 * rate:.{digits}g}"
 
 
 def difference(ours, paper):
-    """Of percentages: points where they are small, else percent of the paper's figure."""
+    """The difference of percentages: in points if they are small, else in percent of the paper's figure."""
     if ours is None:
         return "-"
     off = ours - paper

@@ -1,14 +1,14 @@
-"""The papers, redone: measures, draws and writes docs/reproduction.md. `make reproduce` runs it.
+"""Reproduce the papers: measure, draw, and write docs/reproduction.md. `make reproduce` runs this program.
 
-The document is made of parts, each between marks that say how to redo it:
+The document consists of parts. A comment before each part names the command that repeats it:
 
-    make reproduce                  all parts but those that take hours
+    make reproduce                  all parts except those that take hours
     make reproduce TABLE=3          Table 3 of Bera et al.; TABLE=II is Bhoraskar's
-    make reproduce PART=bera-full   any part by its name, several with commas
+    make reproduce PART=bera-full   any parts by name, separated by commas
 
-What is not redone stays as it is. SCALE=1 is full scale for Bera et al., WEIR_TRACES the folder of real
-streams (without it the parts that need them stay as they are), KEEP a folder in which measured rows are
-kept, so that a run that was interrupted need not measure them again."""
+Other parts stay unchanged. SCALE=1 is full scale for Bera et al. (default: 1/100). WEIR_TRACES is a directory of real
+streams; without it, the parts that need them stay unchanged. KEEP is a directory in which results are cached, so that
+an interrupted run can continue."""
 import os
 import re
 import shutil
@@ -18,16 +18,16 @@ import sys
 import bera
 import bhoraskar
 import busnel
-import rivals
+import comparisons
 from common import DOCS, NEW, PLOTS, Document, Part, say, traces, wrapped
 
 DOCUMENT = "reproduction.md"
-PARTS = [*bera.PARTS, *bhoraskar.PARTS, *busnel.PARTS, *rivals.PARTS]
+PARTS = [*bera.PARTS, *bhoraskar.PARTS, *busnel.PARTS, *comparisons.PARTS]
 MARK = re.compile(r"^<!-- make reproduce PART=([-\w]+) -->$", re.M)
 RESULT = re.compile(r"^<!-- (.*): \| (.*) -->$", re.M)
 
 
-# ---- the document as it is ----
+# ---- the existing document ----
 
 def parts_of(text):
     """Name and text of each part."""
@@ -40,29 +40,42 @@ def rendered(doc):
     return "\n".join(doc.lines + results).strip("\n")
 
 
-# ---- the top of it ----
+# ---- the head of the document ----
 
 def tables_result(parts):
-    """How many rows of Tables 1-9 agree: read from the tables themselves."""
+    """How many rows of Tables 1-9 agree, read from the tables themselves."""
     rows = [row for name, text in parts.items() if re.fullmatch(r"table-\d", name)
             for row in re.findall(r"^\| \d+ MiB .* \| ([^|]*)\|$", text, re.M)]
-    good, slips = sum(not row.strip() for row in rows), sum(row.strip() == "slip" for row in rows)
+    good, errors = sum(not row.strip() for row in rows), sum(row.strip() == "error" for row in rows)
     differ = sum("differs" in row for row in rows)
     near = sum(not note.strip() for note in re.findall(
         r"^\| 512 MiB \| 2 \| `sbf` .* \| ([^|]*)\|$", "\n".join(parts.values()), re.M))
-    return (f"{good - near} of {len(rows)} rows within 4 % or 0.15 points; {slips + near} are SBF at 512 MiB, a slip of the paper's"
-            + (f"; {differ} more differ" if differ else ""))
+    return (f"{good - near} of {len(rows)} rows within 4 % or 0.15 points; {errors + near} rows are SBF at 512 MiB, an error of the "
+            "paper" + (f"; {differ} more differ" if differ else ""))
+
+
+def contents(parts):
+    """A list of links to the headings, and their anchors as GitHub generates them."""
+    lines = []
+    for level, title in re.findall(r"^(##+) (.*)$", "\n".join(parts.values()), re.M):
+        anchor = re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-")
+        lines.append(f"{'  ' * (len(level) - 2)}- [{title}](#{anchor})")
+    return lines
 
 
 def head(parts, scale):
     results = [("Bera et al. 2012, Tables 1-9", tables_result(parts))]
     results += [pair for name in parts for pair in RESULT.findall(parts[name])]
-    return ["# The papers, redone", "",
-            *wrapped("Made by `make reproduce`, every statement and figure of it: the paper's figure beside ours, and why where they differ. "
-                     f"Memory and records of Bera et al. are at 1/{scale:g} where nothing else is said. Each part is preceded by a mark (to be seen in "
-                     "the source of this page) with the command that redoes it alone; `make reproduce TABLE=3` redoes a table. "
-                     "Parts on real streams need `WEIR_TRACES`, the folder of them."), "",
-            "| what | result |", "|---|---|", *(f"| {what} | {result} |" for what, result in results), ""]
+    return ["# Reproduction of the papers", "",
+            *wrapped("The tables and figures of three papers, compared with measurements, and the reasons for differences. `make "
+                     "reproduce` generates this page. Records and memory of Bera et al. are scaled by "
+                     f"1/{scale:g} unless stated otherwise. In the source of this page, a comment before each part names the command "
+                     "that repeats it; `make reproduce TABLE=3` repeats one table. Parts with real streams need `WEIR_TRACES`, a "
+                     "directory of them."), "",
+            *wrapped("FPR is the share of new records that are reported as seen, FNR the share of repeats that are reported as new."),
+            "", "- [Results](#results)", *contents(parts), "",
+            "## Results", "",
+            "| paper | result |", "|---|---|", *(f"| {what} | {result} |" for what, result in results), ""]
 
 
 def write(parts, scale):
@@ -73,7 +86,7 @@ def write(parts, scale):
 
 
 def put_in_place():
-    """By renaming, file by file: whenever it is interrupted, every file is whole, the old or the new."""
+    """Rename file by file. If interrupted, every file is complete: the old one or the new one."""
     PLOTS.mkdir(exist_ok=True)
     for path in NEW.glob("*.svg"):
         os.replace(path, PLOTS / path.name)
@@ -84,7 +97,7 @@ def put_in_place():
             path.unlink()
 
 
-# ---- which parts ----
+# ---- selection of parts ----
 
 def asked_for(environment):
     names = [name for name in environment.get("PART", "").split(",") if name]
@@ -125,7 +138,7 @@ def make(scale, names):
             elif part.name in old:
                 parts[part.name] = old[part.name]
             else:
-                say(f"{part.name} is left out: it needs WEIR_TRACES or PART={part.name}")
+                say(f"{part.name} is skipped: it needs WEIR_TRACES or PART={part.name}")
         write(parts, scale)
         put_in_place()
     finally:
@@ -135,14 +148,14 @@ def make(scale, names):
 def main():
     scale = float(os.environ.get("SCALE", "100"))
     if not scale >= 1:
-        sys.exit("reproduce: SCALE is a number from 1 (full scale) on")
+        sys.exit("reproduce: invalid SCALE; use a number from 1 (full scale), for example 100")
     names = asked_for(os.environ)
     for part in PARTS:
         if part.name in names and part.traces and not traces():
-            sys.exit(f"reproduce: {part.name} needs WEIR_TRACES, the folder of real streams")
+            sys.exit(f"reproduce: {part.name} needs WEIR_TRACES, a directory of real streams")
     if not shutil.which("gnuplot"):
         sys.exit("reproduce: gnuplot is missing; on Debian: apt install gnuplot-nox")
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit("reproduce: ended"))
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("reproduce: terminated"))
     make(scale, names)
     say(f"docs/{DOCUMENT} is written")
 

@@ -1,8 +1,10 @@
-/* api.c - see store.h: open the store that an address names, answer, size, list and
- * close. How often and how long something is tried is in retry.c. */
+/* api.c - see store.h. Retries are in retry.c. */
 #include "store.h"
 
 #include <ctype.h>
+#include <hiredis/hiredis.h>
+#include <libpq-fe.h>
+#include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,9 +12,9 @@
 #include "backend.h"
 
 static const struct backend *const backends[] = {&backend_sqlite, &backend_postgres, &backend_redis,
-                                                 &backend_keys};
+                                                 &backend_keys, &backend_exact};
 #define BACKENDS (sizeof backends / sizeof *backends)
-#define SCHEME_MOST 20 /* bytes of one that is no store's, to be named in a message */
+#define SCHEME_MOST 20 /* bytes of an unknown scheme that are repeated in a message */
 
 /* ---- which store ---- */
 
@@ -31,7 +33,8 @@ static const struct backend *find_backend(const char *text)
     return NULL;
 }
 
-/* Of an address that is none, only a scheme is repeated, if it can be nothing else. */
+/* Of an invalid address, only a scheme is repeated in the message: the rest may contain a password.
+ */
 static void name_stores(const char *text, char *why, size_t size)
 {
     size_t scheme = 0;
@@ -40,14 +43,14 @@ static void name_stores(const char *text, char *why, size_t size)
     while (isalnum((unsigned char)text[scheme]) || (text[scheme] && strchr("+-.", text[scheme])))
         scheme++;
     bool clear = scheme <= SCHEME_MOST && strncmp(text + scheme, "://", 3) == 0;
-    n = snprintf(why, size, "there is no store '%.*s'; there are", clear ? (int)scheme : 0, text);
+    n = snprintf(why, size, "%.*s: unknown store; use one of", clear ? (int)scheme : 0, text);
     if (!clear)
-        n = snprintf(why, size, "there is no such store; there are");
+        n = snprintf(why, size, "unknown store; use one of");
     for (size_t i = 0; i < BACKENDS && n < (int)size; i++)
         n += snprintf(why + n, size - (size_t)n, "%s %s", i ? "," : "", backends[i]->form);
 }
 
-/* The name of a file, as it is -> its address. */
+/* The address of a file name. */
 static char *address_of_file(const char *name)
 {
     char *address = malloc(3 * strlen(name) + 8), *to = address;
@@ -109,15 +112,14 @@ static bool check_parameters(struct store *store)
         const struct parameter *p = &store->url.parameter[i];
 
         if (!is_known(store->backend, p->name))
-            return store_refuse(store,
-                                "there is no such parameter as the one in place %d; its form is %s",
-                                i + 1, store->backend->form);
+            return store_refuse(store, "parameter %d is unknown; the form is %s", i + 1,
+                                store->backend->form);
         if (url_value(&store->url, p->name) != p->value)
             return store_refuse(store, "%s is given twice; give it once", p->name);
     }
     store->unlisted = listed && strcmp(listed, "no") == 0;
     if (listed && !store->unlisted && strcmp(listed, "yes") != 0)
-        return store_refuse(store, "list takes yes or no");
+        return store_refuse(store, "invalid list=; use yes or no");
     return true;
 }
 
@@ -126,7 +128,7 @@ static bool check_parameters(struct store *store)
 static enum outcome look(struct store *store, void *work)
 {
     (void)store, (void)work;
-    return STORE_OK; /* that it could be reached is enough */
+    return STORE_OK; /* connecting is enough */
 }
 
 static bool reach(struct store *store)
@@ -142,7 +144,7 @@ struct store *store_open(const char *url, const struct store_options *options, c
 {
     struct store *store = calloc(1, sizeof *store);
 
-    snprintf(why, size, "memory is short");
+    snprintf(why, size, "out of memory");
     if (!store)
         return NULL;
     store->options = *options;
@@ -175,6 +177,12 @@ const char *store_name(const struct store *store)
     return store->url.name;
 }
 
+const void *store_note(const struct store *store, size_t *size)
+{
+    *size = 0;
+    return store->backend->note ? store->backend->note(store, size) : NULL;
+}
+
 struct store_stats store_stats(const struct store *store)
 {
     return store->stats;
@@ -202,7 +210,7 @@ static bool make_room(struct store *store, size_t n)
     return store->room > 0;
 }
 
-/* Ask for what an earlier attempt has not answered. */
+/* Look up the keys that an earlier attempt has not answered. */
 static enum outcome ask(struct store *store, void *work)
 {
     const struct store_question *q = work;
@@ -232,7 +240,7 @@ void store_answer(void *asked, const struct weir_bytes *keys, size_t n, uint8_t 
     if (make_room(store, n))
         store_try(store, ask, &(struct store_question){keys, n, answers});
     else
-        store_fail(store, STORE_AGAIN, "memory is short");
+        store_fail(store, STORE_AGAIN, "out of memory");
     store->stats.seconds += store_now() - began;
 }
 
@@ -263,6 +271,15 @@ static enum outcome list(struct store *store, void *work)
 bool store_list(struct store *store, store_taker take, void *context)
 {
     if (store->unlisted)
-        return store_refuse(store, "its address says list=no");
+        return store_refuse(store, "cannot list keys with list=no; remove it from the URL");
     return store_try(store, list, &(struct listing){take, context});
+}
+
+/* The version of hiredis is known only at compile time. */
+void store_libraries(char *text, size_t size)
+{
+    int pq = PQlibVersion();
+
+    snprintf(text, size, "SQLite %s, libpq %d.%d, hiredis %d.%d.%d", sqlite3_libversion(),
+             pq / 10000, pq % 10000, HIREDIS_MAJOR, HIREDIS_MINOR, HIREDIS_PATCH);
 }

@@ -1,5 +1,5 @@
-/* background.c - see background.h. Two hold the work, the thread and the one who waits;
- * who lets go last frees it. */
+/* background.c - see background.h. The thread and the waiting caller share the work; the last one
+ * to release it frees it. */
 #include "background.h"
 
 #include <poll.h>
@@ -29,7 +29,7 @@ static void let_go(struct background *b)
     if (b->done >= 0)
         close(b->done);
     if (b->text)
-        explicit_bzero(b->text, strlen(b->text)); /* it may hold a password */
+        explicit_bzero(b->text, strlen(b->text)); /* it may contain a password */
     free(b->text);
     free(b);
 }
@@ -44,7 +44,7 @@ static void *work(void *context)
     return NULL;
 }
 
-/* Signals are for the others. Without a thread the caller does it, and waits. */
+/* The thread blocks all signals. If no thread can be created, the caller does the work. */
 static void run(struct background *b)
 {
     sigset_t all, before;

@@ -1,5 +1,5 @@
-/* background.h - a call that blocks, such as looking up a host's name, done by a
- * thread of its own, so that nobody waits for it longer than an attempt may take. */
+/* background.h - run a blocking call, such as resolving a host name, on its own thread, so that an
+ * attempt can time out. */
 #ifndef WEIR_STORE_BACKGROUND_H
 #define WEIR_STORE_BACKGROUND_H
 
@@ -7,16 +7,16 @@
 
 struct background;
 
-/* Begin act(text) on a copy of the text; discard() frees what it returns, should
- * nobody want that any more. NULL if memory is short. */
+/* Start act() with a copy of the text. discard() frees its result if nobody takes it. NULL if out
+ * of memory. */
 struct background *background_start(void *(*act)(const char *text), void (*discard)(void *result),
                                     const char *text);
 
-/* Wait for it until the attempt's time is over: false, and it may be waited for again.
- * Otherwise the result is the caller's, and there is nothing left to abandon. */
+/* Wait until it ends. False if the deadline of the attempt passes first; then wait again or abandon
+ * it. Otherwise the caller owns the result. */
 bool background_wait(struct store *store, struct background **work, void **result);
 
-/* Wait no more. It ends by itself. NULL is nothing. */
+/* Stop waiting; it ends on its own. *work may be NULL. */
 void background_abandon(struct background **work);
 
 #endif

@@ -6,7 +6,7 @@
 
 struct index_slot {
     uint64_t number; /* plus one; 0: empty */
-    uint64_t tag;    /* of its hash, so that few keys are compared in vain */
+    uint64_t tag;    /* of its hash: avoids most comparisons of different keys */
 };
 
 int index_compare(struct weir_bytes a, struct weir_bytes b)

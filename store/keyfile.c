@@ -1,12 +1,12 @@
 /* keyfile.c - keys:FILE, a file of keys, one per line (or NUL-terminated).
  *
- * One that is sorted bytewise is searched where it lies, by halves, so that it
- * takes no memory; of any other a table is made, 16 bytes per key. Either way
- * the file must not change while it is in use: mapped.c notices if it does, and from
- * then on nothing is answered. A new file that is renamed over it is no change.
+ * A file that is sorted by bytes is searched in place, in O(log n) and without memory. For any
+ * other file a hash table of 16 to 48 bytes per key is built. The file must not be written to while
+ * it is in use: mapped.c detects that, and lookups fail from then on. Renaming a new file over it
+ * is safe.
  *
- * latency=1ms makes every call take as long as if a server were asked, and batch=50
- * makes as many calls of a batch as if it took 50 keys at a time. */
+ * latency=1ms delays each call, like a slow server. batch=50 splits lookups into calls of 50 keys.
+ */
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,13 +14,14 @@
 
 #include "backend.h"
 #include "key_index.h"
+#include "magic.h"
 #include "mapped.h"
 
 #define LISTED 1024 /* keys at once */
 
 struct keyfile {
     struct mapped file;
-    char *folded;     /* a folded copy, which then is the data; or NULL */
+    char *folded;     /* a normalized copy that replaces the data; or NULL */
     const char *data; /* all keys */
     size_t size;
     size_t keys;
@@ -41,7 +42,7 @@ static struct weir_bytes key_at(const void *context, uint64_t at)
     return (struct weir_bytes){key, size - (f->strip_cr && size > 0 && key[size - 1] == '\r')};
 }
 
-/* Where the key after this one begins. */
+/* The offset of the next key. */
 static size_t key_after(const struct keyfile *f, struct weir_bytes key)
 {
     size_t end = (size_t)((const char *)key.data - f->data) + key.size;
@@ -132,7 +133,7 @@ static void find_all(void *context)
     }
 }
 
-/* Let act() read the keys, which may lie in the file. */
+/* Call act(), which reads the keys, possibly in the mapped file. */
 static enum outcome read_keys(struct store *store, void (*act)(void *context), void *context)
 {
     const struct keyfile *f = store->own;
@@ -140,9 +141,9 @@ static enum outcome read_keys(struct store *store, void (*act)(void *context), v
     if (f->folded)
         act(context);
     else if (!mapped_read(&f->file, act, context))
-        return store_fail(store, STORE_REFUSED,
-                          "it was written to while it was in use; make a new file and rename it "
-                          "over the old one instead");
+        return store_fail(
+            store, STORE_REFUSED,
+            "the file changed while it was in use; rename a new file over it instead");
     return STORE_OK;
 }
 
@@ -154,7 +155,7 @@ static enum outcome answer(struct store *store, const struct weir_bytes *keys, s
 
     if (outcome == STORE_OK)
         return q.outcome;
-    memset(answers, WEIR_UNANSWERED, n); /* any of them may be of the changed file */
+    memset(answers, WEIR_UNANSWERED, n); /* any answer may be wrong */
     return outcome;
 }
 
@@ -221,36 +222,35 @@ static bool open_file(struct store *store)
     struct keyfile *f = store->own = calloc(1, sizeof *f);
 
     if (!f)
-        return store_refuse(store, "memory is short");
+        return store_refuse(store, "out of memory");
     f->file.fd = -1;
     f->end = store->options.nul ? '\0' : '\n';
     f->strip_cr = store->options.strip_cr;
     if (!read_latency(url_value(&store->url, "latency"), &f->latency) ||
         !read_batch(url_value(&store->url, "batch"), &f->batch))
-        return store_refuse(store, "latency takes a time, such as 1ms, batch a number");
+        return store_refuse(store,
+                            "invalid latency or batch; use for example latency=1ms&batch=50");
     return true;
 }
 
-/* The copy with letters and white space folded, as those of the keys will be. */
+/* Normalize case and white space, as for the keys of records. */
 static void fold(void *context)
 {
     struct store *store = context;
     struct keyfile *f = store->own;
 
-    f->size = f->size ? store->options.fold(store->options.how, f->data, f->size, f->folded) : 0;
+    f->folded = store->options.fold(store->options.how, f->data, &f->size);
     f->data = f->folded;
 }
 
 static enum outcome fold_all(struct store *store)
 {
     struct keyfile *f = store->own;
-    char *copy = malloc(2 * f->size + 8);
 
-    if (!copy)
-        return store_fail(store, STORE_REFUSED, "memory is short");
-    f->folded = copy;
     if (!mapped_read(&f->file, fold, store))
-        return store_fail(store, STORE_REFUSED, "it was written to while it was read");
+        return store_fail(store, STORE_REFUSED, "the file changed while it was read; try again");
+    if (!f->folded)
+        return store_fail(store, STORE_REFUSED, "out of memory");
     mapped_close(&f->file);
     return STORE_OK;
 }
@@ -263,55 +263,37 @@ static void arrange(void *context)
     f->ready = f->sorted || make_table(f);
 }
 
-#define WEIR_FILE "it is a filter or state file, not keys; name the keys that "
-#define MADE_FROM " was made from"
-
-/* Files that hold no lines, by their first bytes, and what to do instead, around the name. */
-static const struct foreign {
-    const char *magic;
-    size_t size;
-    const char *before, *after;
-    size_t at; /* where the magic is */
-} foreigners[] = {
-    {"SQLite format 3", 16, "it is a SQLite database; name it 'sqlite:", "?table=T&column=C'", 0},
-    {"WEIR\2", 6, WEIR_FILE, MADE_FROM, 0},
-    {"WEIR\3", 6, WEIR_FILE, MADE_FROM, 0},
-    {"\x1f\x8b\x08", 3, "it is compressed; name what it becomes, by zcat ", " > KEYS", 0},
-    {"\x28\xb5\x2f\xfd", 4, "it is compressed; name what it becomes, by zstdcat ", " > KEYS", 0},
-    {"\xfd"
-     "7zXZ",
-     6, "it is compressed; name what it becomes, by xzcat ", " > KEYS", 0},
-    {"PK\3\4", 4, "it is a zip archive; extract the keys first: unzip -p ", " > KEYS", 0},
-    {"ustar", 6, "it is a tar archive; extract the keys first: tar -xOf ", " > KEYS", 257},
-    {"ustar  ", 8, "it is a tar archive; extract the keys first: tar -xOf ", " > KEYS", 257},
-    {"PAR1\x15", 5, "it is a Parquet file; write the keys of ", " as lines first", 0},
-    {"ARROW1\0", 8, "it is an Arrow file; write the keys of ", " as lines first", 0},
-    {"Obj\1", 4, "it is an Avro file; write the keys of ", " as lines first", 0},
-};
-
-struct head_look {
+struct type_check {
     const struct keyfile *f;
-    const struct foreign *is;
+    enum file_kind kind;
 };
 
-static void look_at_head(void *context)
+static void check_type(void *context)
 {
-    struct head_look *l = context;
+    struct type_check *c = context;
+    bool open;
 
-    for (size_t i = 0; i < sizeof foreigners / sizeof *foreigners; i++)
-        if (l->f->size >= foreigners[i].at + foreigners[i].size &&
-            memcmp(l->f->data + foreigners[i].at, foreigners[i].magic, foreigners[i].size) == 0)
-            l->is = &foreigners[i];
+    c->kind = magic_kind(c->f->data, c->f->size, &open);
 }
 
-static enum outcome refuse_foreign(struct store *store)
+static enum outcome reject_foreign(struct store *store)
 {
-    struct head_look l = {store->own, NULL};
-    enum outcome outcome = read_keys(store, look_at_head, &l);
+    struct type_check c = {store->own, KIND_RECORDS};
+    enum outcome outcome = read_keys(store, check_type, &c);
+    const char *path = store->url.path;
 
-    if (outcome != STORE_OK || !l.is)
+    if (outcome != STORE_OK || c.kind == KIND_RECORDS)
         return outcome;
-    return store_fail(store, STORE_REFUSED, "%s%s%s", l.is->before, store->url.path, l.is->after);
+    if (c.kind == KIND_SQLITE)
+        return store_fail(store, STORE_REFUSED,
+                          "SQLite database, not keys; use --store 'sqlite:%s?table=T&column=C'",
+                          path);
+    if (c.kind == KIND_WEIR)
+        return store_fail(store, STORE_REFUSED,
+                          "filter or state file, not keys; use the file of keys from which it was "
+                          "made");
+    return store_fail(store, STORE_REFUSED, "%s, not keys; %s", magic_name(c.kind),
+                      magic_fix(c.kind));
 }
 
 static enum outcome make_ready(struct store *store)
@@ -323,10 +305,10 @@ static enum outcome make_ready(struct store *store)
     if (f->ready)
         return STORE_OK;
     if (why)
-        return store_fail(store, STORE_REFUSED, "it cannot be searched: %s", why);
+        return store_fail(store, STORE_REFUSED, "cannot search: %s", why);
     f->data = f->file.data;
     f->size = f->file.size;
-    outcome = refuse_foreign(store);
+    outcome = reject_foreign(store);
     if (outcome == STORE_OK && store->options.fold)
         outcome = fold_all(store);
     if (outcome == STORE_OK)
@@ -334,12 +316,12 @@ static enum outcome make_ready(struct store *store)
     if (outcome != STORE_OK || f->ready)
         return outcome;
     return store_fail(store, STORE_REFUSED,
-                      "memory is short for its keys; sort it with LC_ALL=C sort");
+                      "out of memory for its keys; sort the file with LC_ALL=C sort");
 }
 
 static void release(struct store *store)
 {
-    (void)store; /* nothing is lost by keeping a file */
+    (void)store; /* keep the file open */
 }
 
 static void close_file(struct store *store)

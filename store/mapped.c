@@ -1,13 +1,12 @@
 /* mapped.c - see mapped.h.
  *
- * Reading a page that is no longer in the file raises SIGBUS. A handler leads it back to
- * mapped_read(), if it was the mapping's page and that thread; anybody else's SIGBUS
- * ends the process as ever. Of a page that is cut in the middle the rest reads as zeros
- * without a signal, so size and time of the file are compared afterwards as well.
+ * Reading a page that is no longer in the file raises SIGBUS. If the page belongs to the mapping
+ * and the thread is in mapped_read(), a handler returns to it; any other SIGBUS ends the process.
+ * If a file is truncated within a page, the rest of the page reads as zeros without a signal, so
+ * size and time of the file are compared afterwards as well.
  *
- * Why not pread(): a search by halves reads one key at each of some twenty places. In a
- * mapping that is a memory access, as a call of the system it costs a hundred times that.
- * Price: one fstat() per batch. */
+ * pread() would be slower: a binary search reads one key at each of about twenty places, which are
+ * memory accesses in a mapping, and system calls with pread(). Cost: one fstat() per batch. */
 #include "mapped.h"
 
 #include <errno.h>
@@ -33,7 +32,7 @@ static void on_bus_error(int number, siginfo_t *info, void *context)
     (void)context;
     if (reading && at >= reading->from && at < reading->to)
         siglongjmp(reading->back, 1);
-    signal(number, SIG_DFL); /* not ours: it comes again, and ends the process */
+    signal(number, SIG_DFL); /* raise it again, which ends the process */
 }
 
 static void catch_bus_errors(void)
@@ -41,7 +40,7 @@ static void catch_bus_errors(void)
     struct sigaction action = {.sa_sigaction = on_bus_error, .sa_flags = SA_SIGINFO | SA_NODEFER};
 
     sigemptyset(&action.sa_mask);
-    (void)sigaction(SIGBUS, &action, NULL); /* fails for no signal that there is */
+    (void)sigaction(SIGBUS, &action, NULL); /* cannot fail for a valid signal */
 }
 
 static const char *refuse(struct mapped *m, const char *why)

@@ -1,5 +1,5 @@
-/* mapped.h - a file read where it lies, which somebody may cut short or write to
- * meanwhile: that is noticed, and nothing that was read then counts. */
+/* mapped.h - read a mapped file that another program may truncate or write to. Such a change is
+ * detected, and the results are then discarded. */
 #ifndef WEIR_STORE_MAPPED_H
 #define WEIR_STORE_MAPPED_H
 

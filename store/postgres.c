@@ -1,25 +1,22 @@
-/* postgres.c - postgres://HOST/DATABASE?table=T&column=C, a column of a table or
- * view of PostgreSQL.
+/* postgres.c - postgres://HOST/DATABASE?table=T&column=C, a column of a table or view.
  *
- * A batch goes out as several `column = ANY($1)` in one pipeline: the server
- * works on one while the next is on its way. postgres_connection.c has the connection.
+ * A batch is sent as several `column = ANY($1)` in one pipeline: the server processes one while the
+ * next one is transferred. postgres_connection.c contains the connection.
  *
- * What comes back are keys, found in the batch by an index, so that a comparison
- * of the server that is not bytewise (a collation that ignores case) cannot make
- * a member of what is none. Columns of text and bytea are compared as they are;
- * of any other type by its text, which only an index on that text makes fast. A
- * text of PostgreSQL holds no NUL and, in a database of UTF-8, nothing but that:
- * other keys are no members, and are not asked for. */
+ * The server returns keys, which are looked up in an index of the batch, so that a comparison that
+ * is not by bytes (a collation that ignores case) adds no member. Columns of text and bytea are
+ * compared directly, any other type by its text, which is fast only with an index on that text.
+ * Text contains no NUL and, in a UTF-8 database, only UTF-8: other keys are not members, and are
+ * not sent. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "percent.h"
 #include "postgres.h"
 
-#define CHUNK_KEYS 1024       /* in one query, and of at most so many bytes */
-#define CHUNK_BYTES (1 << 20) /* unless one is longer */
-#define MANY 10000000         /* an estimate is good enough from here on */
+#define CHUNK_KEYS 1024       /* max keys per query */
+#define CHUNK_BYTES (1 << 20) /* max bytes per query, except for one longer key */
+#define MANY 10000000         /* above this an estimate is sufficient */
 
 /* ---- opening ---- */
 
@@ -35,7 +32,7 @@ static bool open_url(struct store *store)
     struct postgres *p = store->own = calloc(1, sizeof *p);
 
     if (!p || !index_open(&p->index, 0, key_of, p))
-        return store_refuse(store, "memory is short");
+        return store_refuse(store, "out of memory");
     return pg_address(store);
 }
 
@@ -54,7 +51,7 @@ static void close_url(struct store *store)
 
 /* ---- answering ---- */
 
-/* Could a column hold it? */
+/* Can the column contain the key? */
 static bool possible(const struct postgres *p, struct weir_bytes key)
 {
     const unsigned char *s = key.data;
@@ -78,9 +75,9 @@ static char *put32(char *to, uint32_t n)
     return to + 4;
 }
 
-/* From the first-th key on, as many as one query takes, as an array in the binary
- * form: dimensions, has nulls, type, length, lower bound, then length and bytes of
- * each. Returns the key after the last; sends nothing if none is possible. */
+/* Send one query with keys from `first` on, as an array in binary format: dimensions, has nulls,
+ * type, length, lower bound, then length and bytes of each. Returns the index after the last key;
+ * sends nothing if no key is possible. */
 static size_t send_chunk(struct store *store, size_t first, size_t n, uint32_t most, bool *sent)
 {
     struct postgres *p = store->own;
@@ -126,7 +123,7 @@ static void mark(const struct postgres *p, const PGresult *r, uint8_t *answers)
     }
 }
 
-/* Does the server say that a key is no text in its encoding? */
+/* Is a key invalid in the server's encoding? */
 static bool is_unreadable(const PGresult *r)
 {
     const char *state = PQresultErrorField(r, PG_DIAG_SQLSTATE);
@@ -140,11 +137,11 @@ static enum outcome take_result(struct store *store, const PGresult *r, uint8_t 
 
     switch (PQresultStatus(r)) {
     case PGRES_TUPLES_OK:
-    case PGRES_SINGLE_TUPLE: /* the first query after a list is still answered row by row */
+    case PGRES_SINGLE_TUPLE: /* the first query after a list is still in single-row mode */
         mark(p, r, answers);
         return STORE_OK;
     case PGRES_PIPELINE_SYNC:
-    case PGRES_PIPELINE_ABORTED: /* by one before, which has been looked at */
+    case PGRES_PIPELINE_ABORTED: /* because of an earlier query, which was handled */
         return STORE_OK;
     default:
         p->unreadable |= is_unreadable(r);
@@ -152,7 +149,7 @@ static enum outcome take_result(struct store *store, const PGresult *r, uint8_t 
     }
 }
 
-/* All results up to the last of so many ends of a pipeline. */
+/* Collect all results up to this number of pipeline syncs. */
 static enum outcome collect(struct store *store, size_t ends, uint8_t *answers)
 {
     struct postgres *p = store->own;
@@ -174,8 +171,8 @@ static enum outcome collect(struct store *store, size_t ends, uint8_t *answers)
     return outcome;
 }
 
-/* All keys of the batch, so many of them in each query. If that is one, each stands by
- * itself: a query that fails leaves the others alone. */
+/* Look up all keys of the batch, `most` per query. With one key per query, a failure of one query
+ * does not affect the others. */
 static enum outcome ask_all(struct store *store, size_t n, uint32_t most, uint8_t *answers)
 {
     struct postgres *p = store->own;
@@ -199,8 +196,9 @@ static enum outcome ask_all(struct store *store, size_t n, uint32_t most, uint8_
     return outcome;
 }
 
-/* Members are known one by one, others only when all is in. One key that the server
- * cannot read fails the query it is in; it is no member, and alone it harms nobody. */
+/* Keys without a row are not members, but only if all results arrived. A key that is invalid in the
+ * encoding fails its query, so the batch is repeated with one key per query; that key is not a
+ * member. */
 static enum outcome answer(struct store *store, const struct weir_bytes *keys, size_t n,
                            uint8_t *answers)
 {
@@ -211,7 +209,7 @@ static enum outcome answer(struct store *store, const struct weir_bytes *keys, s
         return outcome;
     p->keys = keys;
     if (!index_reset(&p->index, n))
-        return store_fail(store, STORE_REFUSED, "memory is short");
+        return store_fail(store, STORE_REFUSED, "out of memory");
     for (size_t i = 0; i < n; i++)
         index_add(&p->index, i);
     outcome = ask_all(store, n, CHUNK_KEYS, answers);
@@ -237,7 +235,7 @@ static enum outcome ask_number(struct store *store, const char *sql, double *num
     return outcome;
 }
 
-/* What the last ANALYZE found tells whether counting would take long. */
+/* Count the rows, unless the estimate of the last ANALYZE is large. */
 static enum outcome size(struct store *store, uint64_t *keys)
 {
     struct postgres *p = store->own;
@@ -260,7 +258,7 @@ static enum outcome size(struct store *store, uint64_t *keys)
     return outcome;
 }
 
-/* Row by row, as they come. */
+/* Row by row, in single-row mode. */
 static enum outcome list(struct store *store, store_taker take, void *context)
 {
     struct postgres *p = store->own;
@@ -288,7 +286,7 @@ static enum outcome list(struct store *store, store_taker take, void *context)
     return outcome;
 }
 
-/* Those of libpq that say which server and database are shown, too. */
+/* Parameters of libpq that name the server and database are not secret. */
 static const char *const parameters[] = {"table", "column", "host",    "hostaddr",
                                          "port",  "dbname", "service", NULL};
 

@@ -1,5 +1,5 @@
-/* postgres.h - a connection to PostgreSQL that never waits longer than its attempt
- * may take. */
+/* postgres.h - a connection to PostgreSQL that never waits longer than the deadline of its attempt.
+ */
 #ifndef WEIR_STORE_POSTGRES_H
 #define WEIR_STORE_POSTGRES_H
 
@@ -10,12 +10,12 @@
 
 #define SQL_MAX 2048
 
-/* Types, as they are numbered in every PostgreSQL. */
+/* OIDs of built-in types. */
 enum { BYTEA = 17, TEXT = 25, INET = 869, VARCHAR = 1043, BYTEA_ARRAY = 1001, TEXT_ARRAY = 1009 };
 
 struct postgres {
-    char *address;                /* without our parameters */
-    struct background *beginning; /* a connection that is not there yet */
+    char *address;                /* without the parameters of weir */
+    struct background *beginning; /* a connection in progress */
     PGconn *connection;
     char *schema; /* or NULL */
     char *table;
@@ -25,29 +25,29 @@ struct postgres {
     bool cast;            /* the column is compared by its text */
     bool indexed, unique; /* it has an index, on it alone and of unique keys */
     bool tuned;           /* pg_tune() was done */
-    bool unreadable;      /* a key of the latest queries is no text in its encoding */
+    bool unreadable;      /* a key of the latest queries is invalid in the server's encoding */
     struct key_index index;
     const struct weir_bytes *keys; /* of the batch */
     char *array;                   /* of a query */
     size_t room;
 };
 
-/* The parts of the address, from the URL. False after store_fail(). */
+/* Parse the address. False after store_fail(). */
 bool pg_address(struct store *store);
-bool pg_knows(const char *parameter); /* is it one of libpq's? */
+bool pg_knows(const char *parameter); /* a parameter of libpq? */
 
-/* Connect, learn what the column is, and prepare the question. */
+/* Connect, get the type of the column, and prepare the query. */
 enum outcome pg_connect(struct store *store);
 enum outcome pg_tune(struct store *store); /* for answers; once per connection */
 void pg_disconnect(struct store *store);
 
-/* Wait until PQgetResult() has something; meanwhile send what is to be sent. */
+/* Send, and wait until PQgetResult() does not block. */
 enum outcome pg_pump(struct store *store);
 
 /* One statement and its one result, binary; NULL after a failure. */
 PGresult *pg_query(struct store *store, const char *sql, enum outcome *outcome);
 
-/* Note what libpq says of the connection, or of a result. */
+/* Record libpq's message about the connection, or about a result. */
 enum outcome pg_fail(struct store *store, enum outcome outcome);
 enum outcome pg_fail_result(struct store *store, const PGresult *r);
 

@@ -1,29 +1,26 @@
-/* postgres_connection.c - see postgres.h. All waiting is poll() with the deadline of the
- * attempt; a connection that fails is closed, and the next attempt makes a new one.
+/* postgres_connection.c - see postgres.h. All waiting is poll() with the deadline of the attempt. A
+ * connection that fails is closed; the next attempt opens a new one.
  *
- * libpq's own words reach the user through store_fail(), which takes secrets out,
- * those that libpq found elsewhere (~/.pgpass, the environment) too. What it says of an
- * address that it cannot read is not repeated at all. */
+ * Messages of libpq pass through store_fail(), which hides secrets, also those that libpq found in
+ * ~/.pgpass or the environment. Its message about an invalid address is not repeated. */
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "percent.h"
 #include "postgres.h"
 
 /* ---- waiting ---- */
 
-/* The message without its head, which every one of libpq's has. */
 enum outcome pg_fail(struct store *store, enum outcome outcome)
 {
     struct postgres *p = store->own;
-    const char *text = p->connection ? PQerrorMessage(p->connection) : "memory is short";
+    const char *text = p->connection ? PQerrorMessage(p->connection) : "out of memory";
 
     return store_fail(store, outcome, "%s", *text ? text : "the connection was lost");
 }
 
-/* Classes of errors that pass: connections, resources, shutdown, the system. */
+/* Transient error classes: connections, resources, shutdown, the system. */
 enum outcome pg_fail_result(struct store *store, const PGresult *r)
 {
     const char *state = r ? PQresultErrorField(r, PG_DIAG_SQLSTATE) : NULL;
@@ -37,7 +34,6 @@ enum outcome pg_fail_result(struct store *store, const PGresult *r)
     return store_fail(store, passes ? STORE_AGAIN : STORE_REFUSED, "%s", text);
 }
 
-/* Until the next result is there; meanwhile send what is to be sent. */
 enum outcome pg_pump(struct store *store)
 {
     PGconn *c = ((struct postgres *)store->own)->connection;
@@ -57,7 +53,7 @@ enum outcome pg_pump(struct store *store)
     }
 }
 
-/* The one result of what was sent; NULL after a failure. */
+/* The result of one statement; NULL after a failure. */
 static PGresult *one_result(struct store *store, bool sent, enum outcome *outcome)
 {
     PGconn *c = ((struct postgres *)store->own)->connection;
@@ -106,7 +102,7 @@ bool pg_knows(const char *name)
     return found;
 }
 
-/* The URL less what is not libpq's. */
+/* The URL with only the parameters of libpq. */
 static bool make_address(struct store *store, struct postgres *p)
 {
     const struct url *u = &store->url;
@@ -118,21 +114,21 @@ static bool make_address(struct store *store, struct postgres *p)
         room += strlen(u->parameter[i].name) + strlen(u->parameter[i].raw) + 2;
     p->address = malloc(room);
     if (!p->address)
-        return store_refuse(store, "memory is short");
+        return store_refuse(store, "out of memory");
     n = snprintf(p->address, room, "postgres:%s", u->place);
     for (int i = 0, used = 0; i < u->parameters; i++)
         if (pg_knows(u->parameter[i].name))
             n += snprintf(p->address + n, room - (size_t)n, "%c%s=%s", used++ ? '&' : '?',
                           u->parameter[i].name, u->parameter[i].raw);
-    parsed = PQconninfoParse(p->address, NULL); /* what it says may hold the password */
+    parsed = PQconninfoParse(p->address, NULL); /* its message may contain the password */
     PQconninfoFree(parsed);
     if (!parsed)
-        return store_refuse(store, "this is no address of PostgreSQL; its form is %s",
+        return store_refuse(store, "invalid address of PostgreSQL; expected %s",
                             store->backend->form);
     return true;
 }
 
-/* "schema.table"; a dot that belongs to a name is written %2E. */
+/* "schema.table"; a dot within a name is written %2E. */
 static bool split_table(struct store *store, struct postgres *p)
 {
     const char *raw = url_raw(&store->url, "table");
@@ -140,13 +136,12 @@ static bool split_table(struct store *store, struct postgres *p)
 
     p->column = url_value(&store->url, "column");
     if (!raw || !*raw || !p->column || !*p->column)
-        return store_refuse(store, "table and column are needed; its form is %s",
-                            store->backend->form);
+        return store_refuse(store, "no table or column; expected %s", store->backend->form);
     if (dot)
         p->schema = percent_decode(raw, (size_t)(dot - raw));
     p->table = percent_decode(dot ? dot + 1 : raw, strlen(dot ? dot + 1 : raw));
     if (!p->table || (dot && !p->schema))
-        return store_refuse(store, "memory is short");
+        return store_refuse(store, "out of memory");
     return true;
 }
 
@@ -157,7 +152,7 @@ bool pg_address(struct store *store)
 
 /* ---- connecting ---- */
 
-/* "a"."b", with whatever the names hold made harmless. */
+/* Quote the names: "a"."b". */
 static bool quote(PGconn *c, const char *first, const char *second, char out[SQL_MAX])
 {
     char *a = first ? PQescapeIdentifier(c, first, strlen(first)) : NULL;
@@ -169,13 +164,13 @@ static bool quote(PGconn *c, const char *first, const char *second, char out[SQL
     return n >= 0 && n < SQL_MAX;
 }
 
-/* What a server warns of is nothing to put between the records. */
+/* Warnings of the server are not printed. */
 static void ignore(void *context, const char *message)
 {
     (void)context, (void)message;
 }
 
-/* Begin to connect; this is where libpq looks up names. */
+/* Start connecting; libpq resolves host names here. */
 static void *begin(const char *address)
 {
     const char *names[] = {"fallback_application_name", "dbname", NULL};
@@ -197,19 +192,19 @@ static enum outcome begin_in_time(struct store *store)
     if (!p->beginning)
         p->beginning = background_start(begin, discard, p->address);
     if (!p->beginning)
-        return store_fail(store, STORE_AGAIN, "memory is short");
+        return store_fail(store, STORE_AGAIN, "out of memory");
     if (!background_wait(store, &p->beginning, &connection))
         return STORE_AGAIN;
     p->connection = connection;
     if (p->connection && !secrets_add(&store->url.secrets, PQpass(p->connection), A_PASSWORD))
-        return store_fail(store, STORE_AGAIN, "memory is short");
+        return store_fail(store, STORE_AGAIN, "out of memory");
     if (!p->connection || PQstatus(p->connection) == CONNECTION_BAD)
         return pg_fail(store, STORE_AGAIN);
     return STORE_OK;
 }
 
-/* There is no code for it before PostgreSQL 17, only its words: those that come from a
- * server that is there and says no. */
+/* Permanent failures to connect. Before PostgreSQL 17 libpq has no error code for them, only text.
+ */
 static bool says_no(const char *text)
 {
     return strstr(text, "no password supplied") ||
@@ -238,7 +233,7 @@ static enum outcome reach(struct store *store)
     return pg_fail(store, says_no(PQerrorMessage(p->connection)) ? STORE_REFUSED : STORE_AGAIN);
 }
 
-/* What type the column has decides how it is compared. */
+/* The type of the column determines the comparison. */
 static enum outcome learn_type(struct store *store)
 {
     struct postgres *p = store->own;
@@ -249,8 +244,7 @@ static enum outcome learn_type(struct store *store)
 
     if (!quote(p->connection, p->schema, p->table, p->from) ||
         !quote(p->connection, NULL, p->column, plain))
-        return store_fail(store, STORE_REFUSED,
-                          "table or column is no name that PostgreSQL can have");
+        return store_fail(store, STORE_REFUSED, "invalid name of table or column");
     snprintf(sql, sizeof sql, "SELECT %s FROM %s LIMIT 0", plain, p->from);
     result = pg_query(store, sql, &outcome);
     if (!result)
@@ -259,7 +253,7 @@ static enum outcome learn_type(struct store *store)
     PQclear(result);
     p->binary = type == BYTEA;
     p->cast = type != BYTEA && type != TEXT && type != VARCHAR;
-    /* the text of an inet has a mask that nobody writes, /32 */
+    /* abbrev() omits the mask /32 of an inet */
     snprintf(p->key, sizeof p->key, "%s%.2000s%s", type == INET ? "abbrev(" : "", plain,
              type == INET ? ")"
              : p->cast    ? "::text"
@@ -267,7 +261,7 @@ static enum outcome learn_type(struct store *store)
     return STORE_OK;
 }
 
-/* Is there an index that begins with the column? Is each key there once? */
+/* Is there an index that starts with the column? Is it unique? */
 static enum outcome learn_index(struct store *store)
 {
     struct postgres *p = store->own;
@@ -296,8 +290,7 @@ static enum outcome learn_index(struct store *store)
     return outcome;
 }
 
-/* Answers and lists depend on nothing but the rows; the server's own words and
- * encoding as they are. */
+/* Use the server's encoding, and get the type and index of the column. */
 static enum outcome settle(struct store *store)
 {
     struct postgres *p = store->own;
@@ -326,7 +319,7 @@ static enum outcome prepare(struct store *store)
     Oid type = p->binary ? BYTEA_ARRAY : TEXT_ARRAY;
     enum outcome outcome;
 
-    /* a collation under which different bytes are equal must not make them one */
+    /* DISTINCT by bytes, also under a collation that treats different bytes as equal */
     snprintf(sql, sizeof sql, "SELECT %s %s%s FROM %s WHERE %s = ANY($1)",
              p->unique ? "" : "DISTINCT", p->key, p->unique || p->binary ? "" : " COLLATE \"C\"",
              p->from, p->key);
@@ -335,10 +328,9 @@ static enum outcome prepare(struct store *store)
     return outcome;
 }
 
-/* Where the column has an index, one plan that uses it serves for all batches: to
- * make one for each takes the server as long as the search. Without an index the
- * server had better see each batch. A server that does not know a setting is let
- * be. */
+/* If the column has an index, use one generic plan with the index for all batches: planning takes
+ * as long as the search. Without an index the server plans each batch. Settings that a server does
+ * not have are skipped. */
 enum outcome pg_tune(struct store *store)
 {
     struct postgres *p = store->own;

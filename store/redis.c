@@ -1,19 +1,18 @@
 /* redis.c - redis://HOST:PORT/KEY, a set of Redis or Valkey.
  *
- * A batch goes out as several SMISMEMBER at once; a server older than 6.2, which does not
- * know it, gets one SISMEMBER per key, all at once too. Behind them goes a SCARD: had the
- * server lost the set meanwhile, every key would be none of its members, so answers count
- * only if it says that the set is still there. redis_connection.c has the connection. */
+ * A batch is sent as several SMISMEMBER in one pipeline. Servers before 6.2 get one SISMEMBER per
+ * key. A SCARD follows: if the server lost the set meanwhile, every key would be a non-member, so
+ * the answers are used only if the set still exists. redis_connection.c contains the connection. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "redis.h"
 
-#define CHUNK_KEYS 1024       /* in one command, and of at most so many bytes */
-#define CHUNK_BYTES (1 << 20) /* unless one is longer */
+#define CHUNK_KEYS 1024       /* max keys per command */
+#define CHUNK_BYTES (1 << 20) /* max bytes per command, except for one longer key */
 #define LISTED "1000"
-#define LISTED_MOST 16 /* times as many as the set has members; and */
+#define LISTED_MOST 16 /* max listed members, divided by the members of the set */
 #define ROUNDS_MOST 1000
 
 /* ---- opening ---- */
@@ -22,7 +21,7 @@ static bool open_url(struct store *store)
 {
     store->own = calloc(1, sizeof(struct redis));
     if (!store->own)
-        return store_refuse(store, "memory is short");
+        return store_refuse(store, "out of memory");
     return redis_address(store);
 }
 
@@ -37,7 +36,7 @@ static void close_url(struct store *store)
 
 /* ---- answering ---- */
 
-/* How many keys from here on go into one command. */
+/* The number of keys for the next command. */
 static size_t chunk_of(const struct redis *r, const struct weir_bytes *keys, size_t n)
 {
     size_t bytes = 0, count = 0;
@@ -100,7 +99,7 @@ static enum outcome send_count(struct store *store)
     return redis_send(store, 2, words, NULL);
 }
 
-/* Is it still the set that was asked? */
+/* Check that the set still exists. */
 static enum outcome take_count(struct store *store)
 {
     redisReply *reply;
@@ -157,7 +156,7 @@ static bool is_page(const redisReply *reply)
            reply->element[1]->type == REDIS_REPLY_ARRAY;
 }
 
-/* One SSCAN from the cursor on: sets the next cursor, and how many members came. */
+/* One SSCAN. Sets the next cursor and the number of members. */
 static enum outcome list_page(struct store *store, char cursor[24], store_taker take, void *context,
                               uint64_t *members)
 {
@@ -177,8 +176,8 @@ static enum outcome list_page(struct store *store, char cursor[24], store_taker 
     return outcome;
 }
 
-/* Members may come twice, and pages may be empty; but not without end. Only members give
- * it more time. */
+/* Members may repeat and pages may be empty, but the total is limited. Only members extend the
+ * deadline. */
 static enum outcome list(struct store *store, store_taker take, void *context)
 {
     const struct redis *r = store->own;
@@ -189,7 +188,8 @@ static enum outcome list(struct store *store, store_taker take, void *context)
     do {
         outcome = list_page(store, cursor, take, context, &members);
         if (outcome == STORE_OK && members + 1 > left)
-            outcome = store_fail(store, STORE_REFUSED, "it lists far more members than it has");
+            outcome =
+                store_fail(store, STORE_REFUSED, "it lists far more members than SCARD reports");
         left -= members + 1;
         if (members)
             store_extend(store);

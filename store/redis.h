@@ -1,5 +1,5 @@
-/* redis.h - a connection to Redis or Valkey that never waits longer than its attempt
- * may take, nor reads more than an answer can be. */
+/* redis.h - a connection to Redis or Valkey that never waits longer than the deadline of its
+ * attempt, and limits the size of replies. */
 #ifndef WEIR_STORE_REDIS_H
 #define WEIR_STORE_REDIS_H
 
@@ -7,49 +7,49 @@
 
 #include "background.h"
 
-/* Bytes of one reply, guessed: four times what an answer is, some hundred times a list's. */
+/* Max bytes of one reply: four times that of a lookup, some hundred times that of a list; chosen.
+ */
 #define ANSWER_MOST (1 << 20)
 #define LIST_MOST (1 << 28)
 
 struct redis {
-    struct background *beginning; /* a connection that is not there yet */
+    struct background *beginning; /* a connection in progress */
     redisContext *context;
     char *password;       /* of the address, or of the environment */
     const char *database; /* number, or NULL */
-    uint64_t members;     /* of the set, the last time it was right; 0: not known yet */
-    uint64_t doubted;     /* the call in which it had become too small; 0: none */
-    bool one_by_one;      /* the server does not know SMISMEMBER */
+    uint64_t members;     /* of the set at the last valid check; 0: unknown */
+    uint64_t doubted;     /* the call that found the set too small; 0: none */
+    bool one_by_one;      /* the server has no SMISMEMBER */
 };
 
-/* What the address says. False after store_refuse(). */
+/* Parse the address. False after store_refuse(). */
 bool redis_address(struct store *store);
 
-/* Use this connection, of which no answer may be too long. */
+/* Use this connection, with limited replies. */
 void redis_adopt(struct store *store, redisContext *context);
 
-/* Connect, log in, look whether the set is there. */
+/* Connect, log in, check that the set exists. */
 enum outcome redis_connect(struct store *store);
 void redis_disconnect(struct store *store);
 
-/* Take a command into what is to be sent. */
+/* Queue a command. */
 enum outcome redis_send(struct store *store, int n, const char **words, const size_t *sizes);
 
-/* The next reply, of at most so many bytes; meanwhile send what is to be sent. NULL after
- * a failure. */
+/* Send, and wait for the next reply of at most `most` bytes. NULL after a failure. */
 enum outcome redis_next(struct store *store, size_t most, redisReply **reply);
 
 /* One command and its reply, which has this type; NULL after a failure. */
 enum outcome redis_command(struct store *store, int type, size_t most, int n, const char **words,
                            redisReply **reply);
 
-/* Note what the server said instead of an answer. */
+/* Record an unexpected reply as the failure. */
 enum outcome redis_fail_reply(struct store *store, const redisReply *reply);
 
-/* How many members the set has. */
+/* The number of members. */
 enum outcome redis_count(struct store *store, uint64_t *members);
 bool redis_read_count(const redisReply *reply, uint64_t *members);
 
-/* A set with so many members: can it be the one that it was? */
+/* Check that the set still exists, by its number of members. */
 enum outcome redis_check_members(struct store *store, uint64_t members, bool new_connection);
 
 #endif

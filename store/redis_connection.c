@@ -1,6 +1,6 @@
-/* redis_connection.c - see redis.h. All waiting is poll() with the deadline of the attempt;
- * a connection that fails is closed, and the next attempt makes a new one. The server is
- * not trusted: whatever it sends is bounded. */
+/* redis_connection.c - see redis.h. All waiting is poll() with the deadline of the attempt. A
+ * connection that fails is closed; the next attempt opens a new one. The server is not trusted: all
+ * replies are limited. */
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
@@ -8,33 +8,32 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#include "percent.h"
 #include "redis.h"
 
-#define ELEMENTS_MOST (1 << 20) /* of an array; a list's has some thousand */
+#define ELEMENTS_MOST (1 << 20) /* per array; a list has some thousand */
 
 /* ---- replies ---- */
 
 static enum outcome fail(struct store *store)
 {
     const struct redis *r = store->own;
-    const char *text = r->context ? r->context->errstr : "memory is short";
+    const char *text = r->context ? r->context->errstr : "out of memory";
 
     if (r->context && r->context->err == REDIS_ERR_OOM)
         return store_fail(store, STORE_REFUSED,
-                          "its answer is longer than one of a set, or memory is short");
+                          "its reply is too long for a set, or out of memory");
     return store_fail(store, STORE_AGAIN, "%s", *text ? text : "the connection was lost");
 }
 
 enum outcome redis_fail_reply(struct store *store, const redisReply *reply)
 {
-    /* what a server says that will be otherwise in a moment */
+    /* transient errors */
     static const char *const passing[] = {"LOADING",     "BUSY",       "TRYAGAIN",
                                           "CLUSTERDOWN", "MASTERDOWN", NULL};
     enum outcome outcome = STORE_REFUSED;
 
     if (reply->type != REDIS_REPLY_ERROR)
-        return store_fail(store, STORE_REFUSED, "its answer is not one of a set");
+        return store_fail(store, STORE_REFUSED, "its reply is not that of a set");
     for (const char *const *word = passing; *word; word++)
         if (strncmp(reply->str, *word, strlen(*word)) == 0)
             outcome = STORE_AGAIN;
@@ -48,7 +47,7 @@ enum outcome redis_send(struct store *store, int n, const char **words, const si
     return redisAppendCommandArgv(c, n, words, sizes) == REDIS_OK ? STORE_OK : fail(store);
 }
 
-/* Wait, then send and read what can be; adds the bytes that came. */
+/* Wait, then send and receive; adds the number of bytes received. */
 static enum outcome exchange(struct store *store, int *sent, size_t *came)
 {
     redisContext *c = ((struct redis *)store->own)->context;
@@ -83,7 +82,7 @@ enum outcome redis_next(struct store *store, size_t most, redisReply **reply)
         if (next)
             return STORE_OK;
         if (came > most)
-            return store_fail(store, STORE_REFUSED, "its answer is longer than one of a set");
+            return store_fail(store, STORE_REFUSED, "its reply is too long for a set");
         outcome = exchange(store, &sent, &came);
     }
     return outcome;
@@ -128,10 +127,10 @@ enum outcome redis_count(struct store *store, uint64_t *members)
     return outcome;
 }
 
-/* A set without members does not exist in Redis: a key that is not there is a slip, or the
- * server has lost its data. One that has become smaller while nobody looked, or by half
- * since the last answer, may be one that is being loaded again: that is tried again, and if it
- * stays so for a whole call, which then fails, it is taken for the set from the next on. */
+/* Redis has no empty sets: if the key is missing, it was mistyped or the server lost its data. If
+ * the set is smaller than at the last connection, or half as large as at the last reply, it may be
+ * reloading: the call is retried. If it stays small until the call fails, the next call accepts it.
+ */
 enum outcome redis_check_members(struct store *store, uint64_t members, bool new_connection)
 {
     struct redis *r = store->own;
@@ -139,11 +138,11 @@ enum outcome redis_check_members(struct store *store, uint64_t members, bool new
     uint64_t call = store->stats.calls + 1;
 
     if (members == 0)
-        return store_fail(store, r->members ? STORE_AGAIN : STORE_REFUSED, "there is no set '%s'%s",
+        return store_fail(store, r->members ? STORE_AGAIN : STORE_REFUSED, "no set '%s'%s",
                           store->url.path, r->members ? " any more" : "");
     if (lost && (!r->doubted || r->doubted == call)) {
         r->doubted = call;
-        return store_fail(store, STORE_AGAIN, "its set has %llu members where it had %llu",
+        return store_fail(store, STORE_AGAIN, "its set has %llu members, and had %llu",
                           (unsigned long long)members, (unsigned long long)r->members);
     }
     r->members = members;
@@ -153,8 +152,8 @@ enum outcome redis_check_members(struct store *store, uint64_t members, bool new
 
 /* ---- the address ---- */
 
-/* HOST, HOST:PORT or [ADDRESS]:PORT -> the two. No host is this one. False if the port is
- * no port. */
+/* Split HOST, HOST:PORT or [ADDRESS]:PORT. The default host is localhost. False if the port is
+ * invalid. */
 static bool split_host(const char *host, char **name, int *port)
 {
     const char *close = *host == '[' ? strchr(host, ']') : NULL;
@@ -177,19 +176,18 @@ bool redis_address(struct store *store)
 
     free(name);
     if (!right)
-        return store_refuse(store, "this is no address of a set; its form is %s",
-                            store->backend->form);
+        return store_refuse(store, "invalid address of a set; expected %s", store->backend->form);
     if (store->url.password || (secret && *secret))
         r->password = strdup(store->url.password ? store->url.password : secret);
     if (!secrets_add(&store->url.secrets, r->password, A_PASSWORD))
-        return store_refuse(store, "memory is short");
+        return store_refuse(store, "out of memory");
     r->database = url_value(&store->url, "db");
     return true;
 }
 
 /* ---- connecting ---- */
 
-/* Begin to connect; this is where names are looked up. */
+/* Start connecting; host names are resolved here. */
 static void *begin(const char *host)
 {
     redisContext *c = NULL;
@@ -208,7 +206,7 @@ static void discard(void *context)
 }
 
 #if HIREDIS_MAJOR < 1
-static redisReplyObjectFunctions functions; /* hiredis's own, but for: */
+static redisReplyObjectFunctions functions; /* those of hiredis, except: */
 static void *(*create_array)(const redisReadTask *, int);
 
 static void *create_small_array(const redisReadTask *task, int elements)
@@ -272,7 +270,7 @@ static enum outcome reach(struct store *store)
     return error ? store_fail(store, STORE_AGAIN, "cannot connect: %s", strerror(error)) : STORE_OK;
 }
 
-/* A command to which the server says OK. */
+/* A command with the reply OK. */
 static enum outcome say(struct store *store, int n, const char **words)
 {
     redisReply *reply;
@@ -297,7 +295,7 @@ static enum outcome log_in(struct store *store)
     return outcome;
 }
 
-/* Does it know SMISMEMBER? Versions are not asked for: others have their own. */
+/* Does the server have SMISMEMBER? Versions differ between Redis and its forks, so try it. */
 static enum outcome try_many(struct store *store)
 {
     struct redis *r = store->own;

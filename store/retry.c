@@ -1,11 +1,13 @@
-/* retry.c - trying until a store answers, the same for every kind of store.
+/* retry.c - attempts, deadlines and failure messages, for all types of stores.
  *
- * One attempt has a deadline. One that fails for a reason that may pass is followed
- * by a pause, twice as long each time, and another on a new connection. A store that
- * has been given up gets one attempt per call, so that a stream that goes on without
- * it is not held up by pauses, until it answers. */
+ * Each attempt has a deadline. After a transient failure a pause follows, doubled each time, then
+ * another attempt on a new connection. A store that failed gets one attempt per call until it
+ * answers, so that a stream that continues without it is not delayed by pauses. */
 #include <errno.h>
 #include <poll.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -13,7 +15,85 @@
 
 #define FIRST_PAUSE 0.1 /* seconds */
 #define LONGEST_PAUSE 2.0
-#define GLANCE 0.1 /* how often a wait looks whether it is to end */
+#define GLANCE 0.1 /* seconds between two checks for interruption */
+
+#define TRIES_ROOM 32 /* bytes for " (tried 1000 times)" */
+
+/* ---- failures. Messages contain text of servers and libraries; secrets are hidden before any text
+ * is truncated. ---- */
+
+/* A copy on one line, without a final full stop and control characters. */
+static char *tidy(char *text)
+{
+    size_t n = strlen(text);
+    char *out;
+
+    while (n > 0 && strchr("\n. ", text[n - 1]))
+        text[--n] = '\0';
+    for (char *c = text; *c; c++)
+        if (*c == '\n' || *c == '\r' || *c == '\t')
+            *c = ' ';
+    out = malloc(3 * n + 1);
+    if (out)
+        percent_tidy(out, text);
+    return out;
+}
+
+/* Until the store was reached, its name may be a mistyped address that contains a secret. */
+static const char *head(const struct store *store)
+{
+    return store->url.odd && !store->opened ? "the store" : store->url.name;
+}
+
+static void note(struct store *store, const char *format, va_list args)
+{
+    char *text = NULL, *hidden = NULL, *shown = NULL;
+
+    if (vasprintf(&text, format, args) < 0)
+        text = NULL;
+    if (text)
+        hidden = secrets_hide(&store->url.secrets, text);
+    if (hidden)
+        shown = tidy(hidden);
+    snprintf(store->failure, sizeof store->failure - TRIES_ROOM, "%.300s: %s", head(store),
+             shown ? shown : "out of memory");
+    free(text);
+    free(hidden);
+    free(shown);
+}
+
+enum outcome store_fail(struct store *store, enum outcome outcome, const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    note(store, format, args);
+    va_end(args);
+    return outcome;
+}
+
+bool store_refuse(struct store *store, const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    note(store, format, args);
+    va_end(args);
+    return false;
+}
+
+static void count_tries(struct store *store, unsigned tries)
+{
+    size_t n = strlen(store->failure);
+
+    if (tries > 1)
+        snprintf(store->failure + n, sizeof store->failure - n, " (tried %u times)", tries);
+}
+
+const char *store_failure(const struct store *store)
+{
+    return store->failure;
+}
 
 /* ---- time ---- */
 
@@ -63,7 +143,7 @@ int store_wait(struct store *store, int fd, int events)
     return 0;
 }
 
-/* False if it was cut short. */
+/* False if it was interrupted. */
 static bool pause_for(const struct store *store, double seconds)
 {
     double until = store_now() + seconds, left;
@@ -90,7 +170,7 @@ bool store_try(struct store *store, attempt act, void *work)
             break;
         store->backend->disconnect(store);
         if (outcome == STORE_REFUSED || i >= attempts || !pause_for(store, pause)) {
-            store_count_tries(store, i);
+            count_tries(store, i);
             break;
         }
         store->stats.retries++;

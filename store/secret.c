@@ -1,8 +1,7 @@
-/* secret.c - see secret.h. The one place that decides what is hidden, and how.
+/* secret.c - see secret.h.
  *
- * A server may send back the password that it was given, and a library may quote an
- * address. Every text of theirs goes through here, whole: a text that is cut first
- * could end in half a secret. */
+ * A server may echo a password, and a library may quote an address. All their messages pass through
+ * secrets_hide(), before truncation: a truncated text could end within a secret. */
 #include "secret.h"
 
 #include <ctype.h>
@@ -10,11 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "percent.h"
+#include "url.h"
 
-#define SHORT_PASSWORD 3 /* bytes: fewer are in almost every message, */
-#define SHORT_WORD 8     /* of a word more; guessed */
-#define PART 16          /* bytes that are no chance; guessed */
+#define SHORT_PASSWORD 3 /* bytes; shorter passwords occur in most messages by chance */
+#define SHORT_WORD 8     /* bytes; the same for words; chosen */
+#define PART 16          /* bytes of a truncated secret; chosen */
 #define STARS "***"
 
 struct secret {
@@ -57,7 +56,7 @@ static bool same_letter(int a, int b)
     return tolower(a) == tolower(b);
 }
 
-/* The byte that is written here behind a backslash: \x41, \t, \"; -1 if none is. */
+/* The byte of an escape such as \x41, \t or \"; -1 if there is none. */
 static int backslash_byte(const char *at, size_t *size)
 {
     static const char letters[] = "abfnrtv", meant[] = "\a\b\f\n\r\t\v";
@@ -74,8 +73,7 @@ static int backslash_byte(const char *at, size_t *size)
     return letter ? meant[letter - letters] : (unsigned char)at[1];
 }
 
-/* How long this byte of a secret is in a text that has it, as it is or written otherwise; else 0.
- */
+/* The length of a byte of a secret in the text, plain or escaped; 0 if the text differs. */
 static size_t length_of_byte(const char *at, int wanted, bool backslashes)
 {
     size_t size;
@@ -89,8 +87,8 @@ static size_t length_of_byte(const char *at, int wanted, bool backslashes)
     return same_letter((unsigned char)*at, wanted);
 }
 
-/* How many bytes of the text are this secret; 0 if it is not there. The end of the
- * text may cut it off after two bytes or more, whoever wrote the text after PART. */
+/* The length of the secret at this position of the text; 0 if it does not match. A secret may be
+ * truncated: by the end of the text after 2 bytes or more, elsewhere after PART bytes. */
 static size_t length_of(const char *text, const char *secret, bool backslashes)
 {
     const char *at = text;
@@ -108,7 +106,7 @@ static bool is_part_of_a_word(char c)
     return isalnum((unsigned char)c) || c == '_';
 }
 
-/* The bytes at this place of a text that are to be hidden. */
+/* The number of bytes to hide at this position. */
 static size_t hidden_at(const struct secrets *secrets, const char *text, size_t at)
 {
     size_t longest = 0;
@@ -131,7 +129,7 @@ static size_t hidden_at(const struct secrets *secrets, const char *text, size_t 
 char *secrets_hide(const struct secrets *secrets, const char *text)
 {
     char *out = malloc(sizeof STARS * (strlen(text) + 1)), *to = out;
-    size_t until = 0; /* here a secret ends; another may begin before that */
+    size_t until = 0; /* end of a secret; another one may begin before */
 
     for (size_t at = 0; out && text[at]; at++) {
         size_t end = at + hidden_at(secrets, text, at);

@@ -1,18 +1,16 @@
 /* sqlite.c - sqlite:FILE?table=T&column=C, a column of a table or view of SQLite.
  *
- * The file is opened for reading only. A batch is one read transaction, so that
- * all of it is of one moment; each key is one search by a prepared statement,
- * which in the same process costs less than any list of them would save.
+ * The file is opened read-only. A batch is one read transaction, so it is consistent. Each key is
+ * one search with a prepared statement.
  *
- * SQLite finds "007" in a column of numbers that holds 7, and "A" in one that
- * ignores case and holds "a". Here keys are bytes: what it finds is compared
- * again. A key may be there as number, text or blob, which are never equal where the
- * column has no type. In SQLite's order numbers come first and blobs last, so that the
- * least and the greatest value tell at the price of two searches which of them a batch
- * is to be searched for as.
+ * SQLite finds "007" in a column of numbers that contains 7, and "A" in a column that ignores case
+ * and contains "a". Keys are bytes, so each result is compared again. A key may be stored as
+ * number, text or blob, which are never equal if the column has no type. SQLite orders numbers
+ * first and blobs last, so the minimum and the maximum of the column show which of them to search
+ * for.
  *
- * The text of a real is rounded to 15 digits: one whose text is the key is somewhere
- * near the number that the key reads as. */
+ * The text of a real number is rounded to 15 digits. A real whose text is the key is close to the
+ * number that the key parses as. */
 #include <ctype.h>
 #include <math.h>
 #include <sqlite3.h>
@@ -22,8 +20,8 @@
 #include "key_index.h"
 #include "backend.h"
 
-#define NEAR 1e-14 /* of a number; rounding to 15 digits changes it by at most half of that */
-#define LOOK 20000 /* steps of SQLite's machine between two looks at the clock */
+#define NEAR 1e-14 /* relative; rounding to 15 digits changes a number by at most half of it */
+#define LOOK 20000 /* SQLite instructions between two checks of the deadline */
 
 struct sqlite {
     const char *table, *column;
@@ -39,11 +37,11 @@ static enum outcome outcome_of(struct store *store, int code)
     struct sqlite *s = store->own;
 
     switch (code & 0xff) {
-    case SQLITE_INTERRUPT: /* by tick(), which has told why */
+    case SQLITE_INTERRUPT: /* by tick(), which recorded the reason */
         return STORE_AGAIN;
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
-        return store_fail(store, STORE_AGAIN, "it is locked by a writer (no answer within %g s)",
+        return store_fail(store, STORE_AGAIN, "locked by a writer (no answer within %g s)",
                           store->options.timeout);
     case SQLITE_IOERR:
     case SQLITE_PROTOCOL:
@@ -51,7 +49,7 @@ static enum outcome outcome_of(struct store *store, int code)
         return store_fail(store, STORE_AGAIN, "%s", sqlite3_errmsg(s->db));
     default:
         return store_fail(store, STORE_REFUSED, "%s",
-                          s->db ? sqlite3_errmsg(s->db) : "memory is short");
+                          s->db ? sqlite3_errmsg(s->db) : "out of memory");
     }
 }
 
@@ -67,16 +65,15 @@ static bool open_url(struct store *store)
     struct sqlite *s = store->own = calloc(1, sizeof *s);
 
     if (!s)
-        return store_refuse(store, "memory is short");
+        return store_refuse(store, "out of memory");
     s->table = url_value(&store->url, "table");
     s->column = url_value(&store->url, "column");
     if (!*store->url.path || !s->table || !s->column || !*s->table || !*s->column)
-        return store_refuse(store, "a file, table and column are needed; its form is %s",
-                            store->backend->form);
+        return store_refuse(store, "no file, table or column; expected %s", store->backend->form);
     return true;
 }
 
-/* Column and table go into the format in turn, twice. */
+/* The format gets column, table, column, table. */
 static enum outcome prepare(struct store *store, const char *format, sqlite3_stmt **out)
 {
     struct sqlite *s = store->own;
@@ -88,7 +85,7 @@ static enum outcome prepare(struct store *store, const char *format, sqlite3_stm
     return code == SQLITE_OK ? STORE_OK : outcome_of(store, code);
 }
 
-/* A name in double quotes that is no column would be taken for a text. */
+/* SQLite treats an unknown name in double quotes as a string, so check the names first. */
 static enum outcome check_names(struct store *store)
 {
     struct sqlite *s = store->own;
@@ -101,12 +98,11 @@ static enum outcome check_names(struct store *store)
     sqlite3_bind_text(look, 1, s->table, -1, SQLITE_STATIC);
     sqlite3_bind_text(look, 2, s->column, -1, SQLITE_STATIC);
     code = sqlite3_step(look);
-    enum outcome outcome =
-        code == SQLITE_ROW ? STORE_OK
-        : code == SQLITE_DONE
-            ? store_fail(store, STORE_REFUSED, "it has no table '%s' with a column '%s'", s->table,
-                         s->column)
-            : outcome_of(store, code);
+    enum outcome outcome = code == SQLITE_ROW ? STORE_OK
+                           : code == SQLITE_DONE
+                               ? store_fail(store, STORE_REFUSED,
+                                            "no table '%s' with a column '%s'", s->table, s->column)
+                               : outcome_of(store, code);
     sqlite3_finalize(look);
     return outcome;
 }
@@ -122,8 +118,8 @@ static enum outcome connect(struct store *store)
     code =
         sqlite3_open_v2(store->url.path, &s->db, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, NULL);
     if (code != SQLITE_OK)
-        return store_fail(store, STORE_REFUSED, "it cannot be opened: %s",
-                          s->db ? sqlite3_errmsg(s->db) : "memory is short");
+        return store_fail(store, STORE_REFUSED, "cannot open: %s",
+                          s->db ? sqlite3_errmsg(s->db) : "out of memory");
     sqlite3_busy_timeout(s->db, (int)(store->options.timeout * 1000));
     sqlite3_progress_handler(s->db, LOOK, tick, store);
     outcome = check_names(store);
@@ -161,7 +157,7 @@ static void close_url(struct store *store)
 
 /* ---- answering ---- */
 
-/* The bytes of what a column holds: those of a blob, or of it as a text. */
+/* The bytes of a value: of a blob, or of its text. */
 static struct weir_bytes column_bytes(sqlite3_stmt *row)
 {
     const void *data = sqlite3_column_type(row, 0) == SQLITE_BLOB
@@ -189,7 +185,7 @@ static int learn_kinds(struct sqlite *s)
     return code == SQLITE_ROW ? SQLITE_OK : code;
 }
 
-/* SQLITE_ROW if the key that is bound is there, SQLITE_DONE if not. */
+/* SQLITE_ROW if the bound key exists, SQLITE_DONE if not. */
 static int search(sqlite3_stmt *find, struct weir_bytes key)
 {
     int code;
@@ -201,7 +197,7 @@ static int search(sqlite3_stmt *find, struct weir_bytes key)
     return code;
 }
 
-/* A key that reads as a number, in a column that has some: those whose text it may be. */
+/* Search for numbers whose text may be the key. */
 static int find_number(struct sqlite *s, struct weir_bytes key)
 {
     char text[32], *end;
@@ -215,7 +211,7 @@ static int find_number(struct sqlite *s, struct weir_bytes key)
     if (*end || isspace((unsigned char)*text) || isnan(number))
         return SQLITE_DONE;
     if (strspn(text, "-0123456789") == key.size) {
-        /* out of range: the nearest, which has another text */
+        /* out of range: the nearest number, which has another text */
         sqlite3_bind_int64(s->find, 1, strtoll(text, NULL, 10));
         return search(s->find, key);
     }

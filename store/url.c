@@ -1,13 +1,11 @@
-/* url.c - see url.h. Whatever is not understood to the last byte is refused: a
- * password that ends up in the wrong part would be shown as that part. */
+/* url.c - see url.h. The parser rejects everything that it does not understand completely: a
+ * password in the wrong part of an address would be printed with that part. */
 #include "url.h"
 
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "percent.h"
 
 static bool refuse(char *why, size_t size, const char *spec)
 {
@@ -17,19 +15,17 @@ static bool refuse(char *why, size_t size, const char *spec)
 
 static bool refuse_percent(char *why, size_t size)
 {
-    return refuse(
-        why, size,
-        "% in a store's address begins a byte in hexadecimal digits; by itself it is %25");
+    return refuse(why, size, "invalid % in the address; write it as %25");
 }
 
 static bool refuse_memory(char *why, size_t size)
 {
-    return refuse(why, size, "memory is short");
+    return refuse(why, size, "out of memory");
 }
 
 static bool refuse_form(struct url_form form, char *why, size_t size)
 {
-    snprintf(why, size, "this is no address of such a store; its form is %s", form.example);
+    snprintf(why, size, "invalid address; expected %s", form.example);
     return false;
 }
 
@@ -61,7 +57,7 @@ static bool is_host(const char *s, const char *end)
     return *port == ':' && strspn(port + 1, "0123456789") >= (size_t)(end - port) - 1;
 }
 
-/* One, or several with commas between. */
+/* One host, or several separated by commas. */
 static bool are_hosts(const char *s, const char *end)
 {
     const char *comma;
@@ -74,7 +70,7 @@ static bool are_hosts(const char *s, const char *end)
     return is_host(s, end);
 }
 
-/* USER:PASSWORD, from here up to the at. */
+/* Parse USER:PASSWORD up to the @. */
 static bool take_user(struct url *u, const char *from, const char *at, char *why, size_t size)
 {
     const char *colon = memchr(from, ':', (size_t)(at - from));
@@ -90,8 +86,7 @@ static bool take_user(struct url *u, const char *from, const char *at, char *why
            refuse_memory(why, size);
 }
 
-/* A = in a name more often is a parameter without its & or ? than a part of the name:
- * column=k;password=... */
+/* A = in a name is probably a parameter without its & or ?: column=k;password=... */
 static bool hide_if_odd(struct url *u, const char *name)
 {
     if (!strchr(name, '='))
@@ -110,9 +105,9 @@ static bool split_network(struct url *u, struct url_form form, char *why, size_t
     at = memchr(from, '@', (size_t)(slash - from));
     host = at ? at + 1 : from;
     if (strchr(host, '@'))
-        return refuse(why, size,
-                      "an @, / or ? in a user, a password or a name of a store's address must be "
-                      "written %40, %2F or %3F");
+        return refuse(
+            why, size,
+            "invalid @, / or ? in a user, password or name of the address; write %40, %2F or %3F");
     if (at && !take_user(u, from, at, why, size))
         return false;
     if (!are_hosts(host, slash))
@@ -152,7 +147,7 @@ static bool take_parameter(struct url *u, const char *text, size_t length, struc
     size_t n = equals ? (size_t)(equals - text) : length;
 
     if (u->parameters == PARAMETERS_MAX)
-        return refuse(why, size, "the store's address has too many parameters");
+        return refuse(why, size, "the address has more than 24 parameters; remove some");
     u->parameters++;
     p->name = strndup(text, n);
     p->raw = strndup(equals ? equals + 1 : "", equals ? length - n - 1 : 0);
@@ -171,9 +166,9 @@ static bool take_parameters(struct url *u, const char *text, struct url_form for
                             size_t size)
 {
     if (strchr(text, '@'))
-        return refuse(why, size,
-                      "an @ behind the question mark of a store's address must be written %40, "
-                      "and a question mark before it %3F");
+        return refuse(
+            why, size,
+            "invalid @ after the ? of the address; write it as %40, and a ? before it as %3F");
     while (*text) {
         size_t n = strcspn(text, "&");
 
@@ -200,9 +195,9 @@ const char *url_raw(const struct url *u, const char *name)
     return NULL;
 }
 
-/* ---- the whole ---- */
+/* ---- open and close ---- */
 
-/* Without the user, and without parameters that could hold anything. */
+/* The name without the user and without parameters that may be secret. */
 static char *make_name(const struct url *u, struct url_form form, size_t length)
 {
     char *name = malloc(3 * length + 8), *to = name;
@@ -266,4 +261,77 @@ void url_close(struct url *u)
     free(u->path);
     free(u->name);
     *u = (struct url){0};
+}
+
+/* ---- bytes written %XX ---- */
+
+static int digit(char c)
+{
+    if (isdigit((unsigned char)c))
+        return c - '0';
+    return isxdigit((unsigned char)c) ? tolower((unsigned char)c) - 'a' + 10 : -1;
+}
+
+int percent_byte(const char *text)
+{
+    if (text[0] != '%' || digit(text[1]) < 0 || digit(text[2]) < 0)
+        return -1;
+    return digit(text[1]) * 16 + digit(text[2]);
+}
+
+char *percent_decode(const char *text, size_t size)
+{
+    char *out = malloc(size + 1), *to = out;
+
+    for (size_t i = 0; out && i < size; i++) {
+        int byte = (unsigned char)text[i];
+
+        if (byte == '%') {
+            byte = size - i > 2 ? percent_byte(text + i) : -1;
+            i += 2;
+        }
+        if (byte <= 0) {
+            free(out);
+            return NULL;
+        }
+        *to++ = (char)byte;
+    }
+    if (out)
+        *to = '\0';
+    return out;
+}
+
+size_t utf8_length(const unsigned char *s, size_t left)
+{
+    size_t n = *s < 0x80 ? 1 : *s < 0xc2 ? 0 : *s < 0xe0 ? 2 : *s < 0xf0 ? 3 : *s < 0xf5 ? 4 : 0;
+
+    if (n == 0 || n > left)
+        return 0;
+    for (size_t i = 1; i < n; i++)
+        if ((s[i] & 0xc0) != 0x80)
+            return 0;
+    bool overlong = (*s == 0xe0 && s[1] < 0xa0) || (*s == 0xf0 && s[1] < 0x90);
+    bool beyond = (*s == 0xed && s[1] > 0x9f) || (*s == 0xf4 && s[1] > 0x8f);
+    return overlong || beyond ? 0 : n;
+}
+
+char *percent_tidy(char *to, const char *text)
+{
+    const unsigned char *s = (const unsigned char *)text;
+
+    for (size_t left = strlen(text), n; left > 0; left -= n, s += n) {
+        n = utf8_length(s, left);
+        bool control = *s < ' ' || *s == 0x7f || (*s == 0xc2 && n == 2 && s[1] < 0xa0);
+
+        if (n > 0 && !control) {
+            memcpy(to, s, n);
+            to += n;
+            continue;
+        }
+        n = n ? n : 1;
+        for (size_t i = 0; i < n; i++)
+            to += sprintf(to, "%%%02X", s[i]);
+    }
+    *to = '\0';
+    return to;
 }

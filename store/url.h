@@ -1,9 +1,7 @@
-/* url.h - the address of a store: SCHEME:PLACE?NAME=VALUE&NAME=VALUE, in which %XX
- * stands for a byte.
+/* url.h - parse the address of a store: SCHEME:PLACE?NAME=VALUE&NAME=VALUE, with bytes written %XX.
  *
- * A place is the name of a file, or //USER:PASSWORD@HOST:PORT/PATH. Nothing of an
- * address is ever shown but scheme, host, path and the parameters that say which set
- * of the store is meant. */
+ * A place is a file name, or //USER:PASSWORD@HOST:PORT/PATH. Messages contain only scheme, host,
+ * path and the parameters that name the set. */
 #ifndef WEIR_STORE_URL_H
 #define WEIR_STORE_URL_H
 
@@ -17,30 +15,43 @@ struct parameter {
 
 struct url {
     char *scheme;          /* in lower case */
-    char *place;           /* all up to the question mark, with its %XX */
+    char *place;           /* up to the question mark, with its %XX */
     char *user, *password; /* or NULL */
-    char *host;            /* and port, with %XX; of a file "" */
-    char *path;            /* what follows the host's slash, or the name of the file */
+    char *host;            /* and port, with %XX; "" for a file */
+    char *path;            /* after the slash of the host, or the file name */
     struct parameter parameter[PARAMETERS_MAX];
     int parameters;
     struct secrets secrets;
-    bool odd;   /* what would be shown of it could hold a mistyped secret */
-    char *name; /* what may be shown, on one line; equal for the same set */
+    bool odd;   /* the name may contain a mistyped secret */
+    char *name; /* for messages, on one line; equal for the same set */
 };
 
-/* How the addresses of a store look. */
+/* The form of addresses of a store. */
 struct url_form {
     const char *example;      /* "redis://HOST:PORT/KEY" */
     bool network;             /* //HOST/PATH, not a file */
-    const char *const *shown; /* names of parameters, ends with NULL; list is one always */
+    const char *const *shown; /* parameters that are not secret, besides list; NULL-terminated */
 };
 
-/* False and a spec, which shows nothing of the address. */
+/* Parse an address. False and a message that contains nothing of the address. */
 bool url_open(struct url *u, const char *text, struct url_form form, char *why, size_t size);
 void url_close(struct url *u);
 
-/* The value of a parameter; NULL if it is not there. */
+/* The value of a parameter; NULL if it is missing. */
 const char *url_value(const struct url *u, const char *name);
 const char *url_raw(const struct url *u, const char *name);
+
+/* The byte of %XX; -1 if it is not of this form. */
+int percent_byte(const char *text);
+
+/* A copy with each %XX decoded; NULL if out of memory, or if a %XX is invalid or zero. */
+char *percent_decode(const char *text, size_t size);
+
+/* Append a text, with control characters and bytes that are not UTF-8 written %XX: at most three
+ * times as many bytes. Returns the end. */
+char *percent_tidy(char *to, const char *text);
+
+/* Length of the first character; 0 if it is not UTF-8. */
+size_t utf8_length(const unsigned char *s, size_t left);
 
 #endif

@@ -1,12 +1,14 @@
-"""What pip calls to make the wheel (PEP 517), with nothing but Python and a C compiler.
+"""The build backend of the Python package (PEP 517): wheels and source distributions, with only Python and a C compiler.
 
-The library is compiled into the extension from the sources above this folder, so that the wheel needs no
-libweir.so. Where they are not (this folder alone), the installed library is linked, as pkg-config
-names it. Needs libxxhash-dev and libsodium-dev, or libweir-dev.
+The library is compiled into the extension, so the wheel needs no libweir.so. libxxhash and libsodium are linked
+statically if their archives can be, so the wheel needs only glibc. In a directory without the library's sources, the
+installed libweir is linked, as pkg-config describes it. Needs libxxhash-dev and libsodium-dev, or libweir-dev.
 """
 import base64
 import concurrent.futures
+import gzip
 import hashlib
+import io
 import os
 import pathlib
 import platform
@@ -14,6 +16,7 @@ import re
 import shlex
 import subprocess
 import sysconfig
+import tarfile
 import tempfile
 import zipfile
 
@@ -21,7 +24,8 @@ HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 TREE = (ROOT / "lib" / "filter" / "list.h").is_file()
 PACKAGE = ("__init__.py", "_ready_made.py", "_weir.pyi", "py.typed", "scrapy.py")
-NEWER = {  # files for newer machines; the library asks before it calls them
+NAME = "weir_filters"  # on PyPI, where weir is another project
+NEWER = {  # files for newer processors, which the library selects at run time
     "_avx2.c": ["-mavx2", "-mbmi", "-mbmi2"],
     "_avx512.c": ["-mavx512f", "-mavx512bw", "-mavx512vl", "-mavx512cd", "-mavx512vbmi", "-mavx512vbmi2", "-mbmi", "-mbmi2"],
 }
@@ -44,7 +48,7 @@ def pkg_config(*arguments):
     try:
         return run("pkg-config", *arguments).split()
     except FileNotFoundError:
-        raise SystemExit("pkg-config is not there: install pkg-config, libxxhash-dev and libsodium-dev") from None
+        raise SystemExit("pkg-config is missing; install pkg-config, libxxhash-dev and libsodium-dev") from None
 
 
 def version():
@@ -55,7 +59,7 @@ def version():
 
 
 def sources():
-    """Each file that is compiled, and its flags."""
+    """Each source file with its flags."""
     extension = FLAGS + [f"-I{sysconfig.get_path('include')}"]
     extension += [f"-I{ROOT / 'include'}"] if TREE else pkg_config("--cflags", "weir")
     for file in sorted((HERE / "src").glob("*.c")):
@@ -79,27 +83,56 @@ def compile_extension(folder):
 
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         objects = list(pool.map(compile_one, enumerate(sources())))
-    libraries = [*pkg_config("--libs", "libxxhash", "libsodium"), "-lm"] if TREE else pkg_config("--libs", "weir")
     target = pathlib.Path(folder, "_weir.abi3.so")
-    run(*cc, "-shared", "-pthread", "-Wl,-s,-Bsymbolic", "-o", target, *objects, *libraries)
-    return target.read_bytes()
+
+    def link(*libraries):
+        run(*cc, "-shared", "-pthread", "-Wl,-s,-Bsymbolic,--exclude-libs,ALL", "-o", target, *objects, *libraries)
+
+    if not TREE:
+        link(*pkg_config("--libs", "weir"))
+        return target.read_bytes(), False
+    folders = [word for word in pkg_config("--libs", "libxxhash", "libsodium") if word.startswith("-L")]
+    try:
+        link(*folders, "-l:libxxhash.a", "-l:libsodium.a", "-lm")
+    except SystemExit:  # no archives, or not compiled as position-independent code
+        link(*pkg_config("--libs", "libxxhash", "libsodium"), "-lm")
+        return target.read_bytes(), False
+    return target.read_bytes(), True
 
 
 # ---- the wheel ----
 
 
-def tag():
-    return "cp311-abi3-" + re.sub(r"[-.]", "_", sysconfig.get_platform())
+def tag(is_static):
+    """manylinux, as of this machine's glibc, if the extension needs no other library."""
+    system = sysconfig.get_platform().replace("-", "_").replace(".", "_")
+    libc = os.confstr("CS_GNU_LIBC_VERSION") if is_static and "CS_GNU_LIBC_VERSION" in os.confstr_names else None
+    if libc and system.startswith("linux_"):
+        system = "manylinux_" + libc.split()[1].replace(".", "_") + system[len("linux"):]
+    return f"cp311-abi3-{system}"
 
 
 def metadata():
     return f"""Metadata-Version: 2.1
-Name: weir
+Name: weir-filters
 Version: {version()}
-Summary: Have I seen this before? Filters for streams without end, in fixed memory
+Summary: Deduplicate unbounded streams in constant memory; test membership; count frequent items
+Keywords: bloom filter,deduplication,stream,sketch,membership,count-min
 License: MIT
+Classifier: Development Status :: 4 - Beta
+Classifier: Intended Audience :: Developers
+Classifier: License :: OSI Approved :: MIT License
+Classifier: Operating System :: POSIX :: Linux
+Classifier: Programming Language :: C
+Classifier: Programming Language :: Python :: 3
+Classifier: Programming Language :: Python :: 3 :: Only
+Classifier: Programming Language :: Python :: Implementation :: CPython
+Classifier: Topic :: Database
+Classifier: Typing :: Typed
 Requires-Python: >=3.11
-"""
+Description-Content-Type: text/markdown
+
+{(HERE / "README.md").read_text()}"""
 
 
 def row(name, data):
@@ -108,7 +141,7 @@ def row(name, data):
 
 
 def add(wheel, name, data):
-    """With one date for all, so that two builds give equal bytes."""
+    """All files have one date, so builds are reproducible."""
     entry = zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0))
     entry.external_attr = (0o755 if name.endswith(".so") else 0o644) << 16
     entry.compress_type = zipfile.ZIP_DEFLATED
@@ -116,20 +149,43 @@ def add(wheel, name, data):
 
 
 def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
-    about = f"weir-{version()}.dist-info"
+    about = f"{NAME}-{version()}.dist-info"
     with tempfile.TemporaryDirectory() as folder:
-        files = {"weir/_weir.abi3.so": compile_extension(folder)}
+        extension, is_static = compile_extension(folder)
+    files = {"weir/_weir.abi3.so": extension}
     files |= {f"weir/{name}": (HERE / "weir" / name).read_bytes() for name in PACKAGE}
     files[f"{about}/METADATA"] = metadata().encode()
-    files[f"{about}/WHEEL"] = f"Wheel-Version: 1.0\nGenerator: weir\nRoot-Is-Purelib: false\nTag: {tag()}\n".encode()
+    files[f"{about}/WHEEL"] = f"Wheel-Version: 1.0\nGenerator: weir\nRoot-Is-Purelib: false\nTag: {tag(is_static)}\n".encode()
     record = f"{about}/RECORD"
     files[record] = "".join([*(row(n, d) for n, d in files.items()), f"{record},,\n"]).encode()
-    name = f"weir-{version()}-{tag()}.whl"
+    name = f"{NAME}-{version()}-{tag(is_static)}.whl"
     with zipfile.ZipFile(pathlib.Path(wheel_directory, name), "w") as wheel:
         for file, data in files.items():
             add(wheel, file, data)
     return name
 
 
+# ---- the source distribution ----
+
+
+def sdist_files():
+    """The extension, the library and its headers, in the directories of the source tree."""
+    yield "PKG-INFO", metadata().encode()
+    yield "pyproject.toml", (HERE / "pyproject.toml").read_text().replace('["."]', '["bindings/python"]').encode()
+    yield "LICENSE", (ROOT / "LICENSE").read_bytes()
+    for folder, patterns in (("lib", ["*.[ch]"]), ("include", ["*.h"]), ("bindings/python", ["*.[ch]", "*.py", "*.pyi", "*.md", "*.toml", "py.typed"])):
+        for file in sorted({file for pattern in patterns for file in (ROOT / folder).rglob(pattern)}):
+            yield str(file.relative_to(ROOT)), file.read_bytes()
+
+
 def build_sdist(sdist_directory, config_settings=None):
-    raise SystemExit("there is no source distribution of the binding alone: it is built in the tree of weir")
+    if not TREE:
+        raise SystemExit("a source distribution needs the library's sources; build it in weir's source tree")
+    base = f"{NAME}-{version()}"
+    with open(pathlib.Path(sdist_directory, f"{base}.tar.gz"), "wb") as file, gzip.GzipFile("", "wb", 9, file, 0) as packed, \
+            tarfile.open(mode="w", fileobj=packed, format=tarfile.PAX_FORMAT) as archive:
+        for name, data in sdist_files():
+            entry = tarfile.TarInfo(f"{base}/{name}")
+            entry.size, entry.mode = len(data), 0o644
+            archive.addfile(entry, io.BytesIO(data))
+    return f"{base}.tar.gz"

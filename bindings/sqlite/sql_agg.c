@@ -1,5 +1,7 @@
-/* sql_agg.c - weir_agg(key [, spec]): the keys of all rows as the bytes of a file, that of a
- * filter (weir/build.h) or, where the spec names one, of a sketch (weir/sketch.h). */
+/* sql_agg.c - aggregates that return saved data as a blob.
+ *
+ *     weir_agg(key [, spec])   the keys of all rows, as a filter (weir/build.h) or a sketch
+ *     weir_merge(blob)         the union of the filters or sketches of all rows */
 #include "sql.h"
 
 #include <string.h>
@@ -13,10 +15,10 @@ SQLITE_EXTENSION_INIT3
 
 static const char name[] = "weir_agg";
 
-/* What SQLite keeps for each group of rows: zeros before the first. */
+/* The state of a group of rows, which SQLite sets to zeros. */
 struct agg {
     bool begun, failed;
-    char *spec; /* as it was given, NULL if it was not */
+    char *spec; /* NULL if there is none */
     weir_builder *builder;
     weir_sketch *sketch;
 };
@@ -42,7 +44,7 @@ static bool is_sketch(const char *spec)
            weir_find_algorithm(WEIR_KIND_SKETCH, spec);
 }
 
-/* No larger than a blob may be, so that what cannot be returned is refused at once. */
+/* A result larger than the maximum blob is rejected when it is opened. */
 static struct weir_options options_of(sqlite3_context *context)
 {
     sqlite3 *db = sqlite3_context_db_handle(context);
@@ -68,7 +70,7 @@ static bool open_agg(sqlite3_context *context, struct agg *a)
     return status == WEIR_OK;
 }
 
-/* With the first row's spec; those of the others must be the same. */
+/* Open the result with the first row's spec; the other rows must have the same. */
 static bool begin(sqlite3_context *context, struct agg *a, int n, sqlite3_value **values)
 {
     const char *spec = n > 1 ? sql_spec(values[1]) : NULL;
@@ -81,7 +83,7 @@ static bool begin(sqlite3_context *context, struct agg *a, int n, sqlite3_value 
     if (a->begun) {
         if (!spec || strcmp(spec, a->spec) == 0)
             return true;
-        give_up(context, a, "the spec differs from row to row; it must be one for all");
+        give_up(context, a, "the spec differs between rows; use one spec for all rows");
         return false;
     }
     if (spec && !(a->spec = sql_copy(spec, strlen(spec)))) {
@@ -110,8 +112,8 @@ static void step(sqlite3_context *context, int n, sqlite3_value **values)
         give_up(context, a, error.text);
 }
 
-/* The blob is SQLite's afterwards. */
-static void *room(sqlite3_context *context, size_t size)
+/* Allocate the blob, which SQLite frees. */
+static void *new_blob(sqlite3_context *context, size_t size)
 {
     int limit = sqlite3_limit(sqlite3_context_db_handle(context), SQLITE_LIMIT_LENGTH, -1);
     void *data = size <= (size_t)limit ? sqlite3_malloc64(size) : NULL;
@@ -123,41 +125,45 @@ static void *room(sqlite3_context *context, size_t size)
     return data;
 }
 
-static void return_sketch(sqlite3_context *context, struct agg *a)
+static void return_sketch(sqlite3_context *context, const weir_sketch *sketch)
 {
-    size_t size = weir_sketch_saved_size(a->sketch);
-    void *data = room(context, size);
+    size_t size = weir_sketch_saved_size(sketch);
+    void *data = new_blob(context, size);
 
-    if (data && weir_sketch_save_buffer(a->sketch, data, size, NULL) == size)
+    if (data && weir_sketch_save_buffer(sketch, data, size, NULL) == size)
         sqlite3_result_blob64(context, data, size, sqlite3_free);
     else
         sqlite3_free(data);
 }
 
-static void return_filter(sqlite3_context *context, struct agg *a)
+static void return_filter(sqlite3_context *context, const weir_filter *w)
+{
+    size_t size = weir_saved_size(w);
+    void *data = new_blob(context, size);
+
+    if (data && weir_save_buffer(w, data, size, NULL) == size)
+        sqlite3_result_blob64(context, data, size, sqlite3_free);
+    else
+        sqlite3_free(data);
+}
+
+static void return_built(sqlite3_context *context, struct agg *a)
 {
     struct weir_error error;
     weir_filter *w;
     enum weir_status status = weir_build_finish(a->builder, &w, &error);
-    size_t size;
-    void *data;
 
     a->builder = NULL;
     if (status != WEIR_OK) {
         give_up(context, a, error.text);
         return;
     }
-    size = weir_saved_size(w);
-    data = room(context, size);
-    if (data && weir_save_buffer(w, data, size, NULL) == size)
-        sqlite3_result_blob64(context, data, size, sqlite3_free);
-    else
-        sqlite3_free(data);
+    return_filter(context, w);
     weir_close(w);
 }
 
-/* Without rows the result is an empty filter, because the spec was not passed. Also called, to
- * clean up, if a statement ends early. */
+/* Without rows the result is an empty filter, because the spec was not passed. Also called to clean
+ * up if a statement ends early. */
 static void finish(sqlite3_context *context)
 {
     struct agg none = {.begun = false};
@@ -167,19 +173,115 @@ static void finish(sqlite3_context *context)
         a = &none;
     if (!a->failed && (a->begun || open_agg(context, a))) {
         if (a->sketch)
-            return_sketch(context, a);
+            return_sketch(context, a->sketch);
         else
-            return_filter(context, a);
+            return_built(context, a);
     }
     clean(a);
 }
 
+/* ---- weir_merge ---- */
+
+/* The union so far: a filter or a sketch. */
+struct merging {
+    bool failed;
+    weir_filter *filter;
+    weir_sketch *sketch;
+};
+
+static bool merge_filter(struct merging *m, struct weir_bytes blob, struct weir_error *error)
+{
+    const uint8_t *at = blob.data;
+    struct weir_part part;
+    weir_filter *w = NULL;
+    bool ok;
+
+    for (size_t left = blob.size; left > 0 && !w; at += part.size, left -= part.size) {
+        if (weir_part_head(at, left, &part, sizeof part, error) != WEIR_OK)
+            return false;
+        if (part.kind == WEIR_PART_FILTER &&
+            weir_load_buffer(&w, at, left, NULL, NULL, error) != WEIR_OK)
+            return false;
+    }
+    if (!w) {
+        strcpy(error->text, "the blob contains no filter; make filters with weir_agg()");
+        return false;
+    }
+    if (!m->filter && !m->sketch) {
+        m->filter = w;
+        return true;
+    }
+    if (m->sketch)
+        strcpy(error->text, "a filter cannot be merged with a sketch");
+    ok = m->filter && weir_merge(m->filter, w, error) == WEIR_OK;
+    weir_close(w);
+    return ok;
+}
+
+static bool merge_sketch(struct merging *m, weir_sketch *s, struct weir_error *error)
+{
+    bool ok;
+
+    if (!m->filter && !m->sketch) {
+        m->sketch = s;
+        return true;
+    }
+    if (m->filter)
+        strcpy(error->text, "a sketch cannot be merged with a filter");
+    ok = m->sketch && weir_sketch_merge(m->sketch, s, error) == WEIR_OK;
+    weir_sketch_close(s);
+    return ok;
+}
+
+static void merge_step(sqlite3_context *context, int n, sqlite3_value **values)
+{
+    struct merging *m = sqlite3_aggregate_context(context, sizeof *m);
+    struct weir_error error;
+    struct weir_bytes blob;
+    weir_sketch *sketch;
+
+    (void)n;
+    if (!m) {
+        sqlite3_result_error_nomem(context);
+        return;
+    }
+    if (m->failed || !sql_key(context, values[0], &blob))
+        return;
+    strcpy(error.text, "the value is not a blob; use blobs of weir_agg()");
+    m->failed = sqlite3_value_type(values[0]) != SQLITE_BLOB || !sql_keys_as_given(blob, &error);
+    if (!m->failed) {
+        sketch = sql_load_sketch(blob, &error);
+        m->failed = sketch ? !merge_sketch(m, sketch, &error) : !merge_filter(m, blob, &error);
+    }
+    if (m->failed)
+        sql_fail(context, "weir_merge", error.text);
+}
+
+/* NULL without rows. */
+static void merge_finish(sqlite3_context *context)
+{
+    struct merging *m = sqlite3_aggregate_context(context, 0);
+
+    if (!m)
+        return;
+    if (!m->failed && m->filter)
+        return_filter(context, m->filter);
+    else if (!m->failed && m->sketch)
+        return_sketch(context, m->sketch);
+    weir_close(m->filter);
+    weir_sketch_close(m->sketch);
+    *m = (struct merging){.failed = true};
+}
+
 int sql_add_agg(sqlite3 *db)
 {
-    int status =
-        sqlite3_create_function_v2(db, name, 1, SQLITE_UTF8, NULL, NULL, step, finish, NULL);
+    int status = SQLITE_OK;
 
-    if (status != SQLITE_OK)
-        return status;
-    return sqlite3_create_function_v2(db, name, 2, SQLITE_UTF8, NULL, NULL, step, finish, NULL);
+    for (int arguments = 1; arguments <= 2 && status == SQLITE_OK; arguments++)
+        status = sqlite3_create_function_v2(db, name, arguments, SQLITE_UTF8, NULL, NULL, step,
+                                            finish, NULL);
+    if (status == SQLITE_OK)
+        status = sqlite3_create_function_v2(db, "weir_merge", 1, SQLITE_UTF8, NULL, NULL,
+                                            merge_step, merge_finish, NULL);
+    return status;
 }

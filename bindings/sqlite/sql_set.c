@@ -1,4 +1,5 @@
-/* sql_set.c - a filter out of a blob: see sql.h. */
+/* sql_set.c - a filter in a blob: copied, verified to the last byte and opened in place once. After
+ * that the same blob is recognized by its content. */
 #include "sql.h"
 
 #include <stdio.h>
@@ -7,23 +8,23 @@
 #include <weir/hash.h>
 
 #define LINE 64
-#define SMALL 4096 /* bytes that are compared whole rather than by their sums */
+#define SMALL 4096 /* bytes of a blob that is compared whole, not by its checksums */
 
-/* Bytes of the file that are no cells. */
+/* Bytes of the file outside the cells. */
 struct stretch {
     size_t at, size;
 };
 
 struct sql_set {
     unsigned users;
-    struct weir_bytes file; /* our own copy, on a line */
+    struct weir_bytes file; /* an aligned copy */
     weir_filter **shard;
     uint32_t shards;
-    struct stretch *between; /* cells: heads, and the sums of what lies there */
+    struct stretch *between; /* the cells: heads and checksums */
     size_t stretches;
 };
 
-static bool say(struct weir_error *error, const char *text)
+static bool fail(struct weir_error *error, const char *text)
 {
     error->status = WEIR_BAD_DATA;
     error->code = WEIR_ERROR_BAD_DATA;
@@ -36,8 +37,8 @@ static const uint8_t *bytes_of(const struct sql_set *set)
     return set->file.data;
 }
 
-/* One stretch before the cells of a part and one after them, joined to that of the part before. */
-static bool note_stretches(struct sql_set *set, size_t at, const struct weir_part *part)
+/* Add the stretches before and after the cells of a part. */
+static bool add_stretches(struct sql_set *set, size_t at, const struct weir_part *part)
 {
     size_t cells = (size_t)((const uint8_t *)part->body - bytes_of(set));
     size_t n = set->stretches;
@@ -53,15 +54,15 @@ static bool note_stretches(struct sql_set *set, size_t at, const struct weir_par
     return true;
 }
 
-/* All shards of the filter that begins here. */
+/* Open all shards of the filter at this offset. */
 static bool view(struct sql_set *set, size_t at, uint32_t shards, struct weir_error *error)
 {
     if (set->shard)
-        return say(error,
-                   "the blob contains several filters; merge them with 'weir merge -o F A B'");
+        return fail(error,
+                    "the blob contains several filters; merge them with 'weir merge -o F A B'");
     set->shard = calloc(shards, sizeof(weir_filter *));
     if (!set->shard)
-        return say(error, "memory is short");
+        return fail(error, "out of memory");
     return weir_view_shards(set->shard, shards, &set->shards, bytes_of(set) + at,
                             set->file.size - at, NULL, NULL, error) == WEIR_OK;
 }
@@ -72,14 +73,14 @@ static bool read_part(struct sql_set *set, size_t at, struct weir_part *part,
     if (weir_part_head(bytes_of(set) + at, set->file.size - at, part, sizeof *part, error) !=
         WEIR_OK)
         return false;
-    if (!note_stretches(set, at, part))
-        return say(error, "memory is short");
+    if (!add_stretches(set, at, part))
+        return fail(error, "out of memory");
     if (part->kind == WEIR_PART_COUNTS || part->kind == WEIR_PART_TOP)
-        return say(error, "the blob contains a sketch, not a filter; use weir_top()");
+        return fail(error, "the blob contains a sketch, not a filter; use weir_top()");
     if (part->kind == WEIR_PART_SCREEN)
-        return say(error, "the blob contains a screen, not a filter; make filters with weir_agg() "
-                          "or 'weir build'");
-    /* Notes of the command, and what is not known here, are stepped over. */
+        return fail(error, "the blob contains a screen, not a filter; make filters with weir_agg() "
+                           "or 'weir build'");
+    /* Notes of the command and unknown parts are skipped. */
     return part->kind != WEIR_PART_FILTER || part->shard > 0 || view(set, at, part->shards, error);
 }
 
@@ -88,41 +89,26 @@ static bool read_parts(struct sql_set *set, struct weir_error *error)
     struct weir_part part;
 
     if (set->file.size == 0)
-        return say(error, "the blob is empty; make filters with weir_agg() or 'weir build'");
+        return fail(error, "the blob is empty; make filters with weir_agg() or 'weir build'");
     if (weir_verify(set->file.data, set->file.size, error) != WEIR_OK)
         return false;
     for (size_t at = 0; at < set->file.size; at += part.size)
         if (!read_part(set, at, &part, error))
             return false;
     return set->shards > 0 ||
-           say(error, "the blob contains no filter; make filters with weir_agg() or 'weir build'");
-}
-
-static bool same_keys(struct weir_bytes blob, struct weir_error *error)
-{
-    char keys[WEIR_KEY_DESCRIPTION_MAX];
-
-    if (weir_saved_key_description(blob.data, blob.size, keys, sizeof keys) == 0)
-        return true;
-    error->status = WEIR_MISMATCH;
-    error->code = WEIR_ERROR_MISMATCH;
-    snprintf(error->text, sizeof error->text,
-             "the filter's keys were made with %.160s, but keys are used as given here; make them "
-             "the same way and use weir_keep(name, filter, 'keys-differ')",
-             keys);
-    return false;
+           fail(error, "the blob contains no filter; make filters with weir_agg() or 'weir build'");
 }
 
 struct sql_set *sql_set_open(struct weir_bytes blob, bool keys_differ, struct weir_error *error)
 {
-    if (!keys_differ && !same_keys(blob, error))
+    if (!keys_differ && !sql_keys_as_given(blob, error))
         return NULL;
     struct sql_set *set = calloc(1, sizeof *set);
     void *copy = set ? aligned_alloc(LINE, (blob.size / LINE + 1) * LINE) : NULL;
 
     if (!copy) {
         free(set);
-        say(error, "memory is short");
+        fail(error, "out of memory");
         return NULL;
     }
     memcpy(copy, blob.data, blob.size);
@@ -182,4 +168,31 @@ bool sql_set_has(const struct sql_set *set, struct weir_bytes bytes)
     struct weir_key key = weir_hash(set->shard[0], bytes.data, bytes.size);
 
     return weir_ask(set->shard[weir_shard(key, set->shards)], key) == WEIR_SEEN;
+}
+
+struct weir_stats sql_set_stats(const struct sql_set *set)
+{
+    struct weir_stats sum = weir_stats_of(set->shard[0]);
+
+    for (uint32_t i = 1; i < set->shards; i++) {
+        struct weir_stats s = weir_stats_of(set->shard[i]);
+
+        sum.memory += s.memory;
+        sum.bytes += s.bytes;
+        sum.observed += s.observed;
+        sum.seen += s.seen;
+        sum.new_keys += s.new_keys;
+        sum.fill += s.fill;
+        sum.error += s.error;
+        sum.lost += s.lost;
+        sum.overflow += s.overflow;
+    }
+    sum.fill /= set->shards;
+    sum.error /= set->shards;
+    return sum;
+}
+
+void sql_set_config(const struct sql_set *set, char *spec, size_t size)
+{
+    weir_config(set->shard[0], spec, size);
 }

@@ -1,27 +1,27 @@
-/* sql_top.c - weir_top(sketch): a table of the most frequent keys, highest count first.
+/* sql_top.c - weir_top(sketch [, 'all']): a table of the most frequent keys, highest count first.
  *
  *     SELECT key, count, error FROM weir_top((SELECT weir_agg(host, 'top') FROM log)) LIMIT 10
  *
- * The sketch is a blob of weir_agg() with the spec of a sketch that keeps keys, or a state file
- * of `weir top`. The true count of a key is at most count and at least count - error; error is NULL
- * if there is no bound (heavykeeper). */
+ * The sketch is a blob of weir_agg() with a sketch that stores keys, or a state file of `weir top`.
+ * The true count is at most count and at least count - error; error is NULL if there is no bound
+ * (heavykeeper). Keys whose count may be lower than that of a key that is not stored are listed
+ * only with 'all': in a stream without frequent keys, these are arbitrary. */
 #include "sql.h"
 
 #include <string.h>
-#include <weir/saved.h>
-#include <weir/sketch.h>
 
 SQLITE_EXTENSION_INIT3
 
-enum { KEY, COUNT, ERROR, SKETCH };
+enum { KEY, COUNT, ERROR, SKETCH, WHICH };
 
-static const char columns[] = "CREATE TABLE x(key, count INTEGER, error INTEGER, sketch HIDDEN)";
+static const char columns[] =
+    "CREATE TABLE x(key, count INTEGER, error INTEGER, sketch HIDDEN, which HIDDEN)";
 
 /* A scan of one sketch. */
 struct top_cursor {
     sqlite3_vtab_cursor base;
     weir_sketch *sketch;
-    struct weir_heavy *keys; /* of which the bytes lie in the sketch */
+    struct weir_heavy *keys; /* their bytes belong to the sketch */
     size_t n, at;
 };
 
@@ -46,24 +46,29 @@ static int disconnect(sqlite3_vtab *table)
     return SQLITE_OK;
 }
 
-/* The sketch must be given; rows come in the order of their counts. */
+/* Plan a scan: idxNum has a bit for each argument that is passed, in their order. Rows are sorted
+ * by count. */
 static int plan(sqlite3_vtab *table, sqlite3_index_info *info)
 {
-    int given = -1;
+    int argument[2] = {-1, -1}, passed = 0;
 
     (void)table;
     for (int i = 0; i < info->nConstraint; i++) {
         struct sqlite3_index_constraint c = info->aConstraint[i];
 
-        if (c.iColumn == SKETCH && c.op == SQLITE_INDEX_CONSTRAINT_EQ && !c.usable)
-            return SQLITE_CONSTRAINT; /* in this order of tables it is not known yet */
-        if (c.iColumn == SKETCH && c.op == SQLITE_INDEX_CONSTRAINT_EQ)
-            given = i;
+        if (c.iColumn < SKETCH || c.op != SQLITE_INDEX_CONSTRAINT_EQ)
+            continue;
+        if (!c.usable)
+            return SQLITE_CONSTRAINT; /* not yet known in this order of tables */
+        argument[c.iColumn - SKETCH] = i;
     }
-    info->idxNum = given >= 0;
-    if (given >= 0) {
-        info->aConstraintUsage[given].argvIndex = 1;
-        info->aConstraintUsage[given].omit = 1;
+    info->idxNum = 0;
+    for (int i = 0; i < 2; i++) {
+        if (argument[i] < 0)
+            continue;
+        info->idxNum |= 1 << i;
+        info->aConstraintUsage[argument[i]].argvIndex = ++passed;
+        info->aConstraintUsage[argument[i]].omit = 1;
     }
     info->orderByConsumed =
         info->nOrderBy == 1 && info->aOrderBy[0].iColumn == COUNT && info->aOrderBy[0].desc;
@@ -109,25 +114,6 @@ static int fail(struct top_cursor *c, const char *why)
     return SQLITE_ERROR;
 }
 
-/* The sketch in a file, after any notes of the command; NULL with a message. */
-static weir_sketch *load(struct weir_bytes file, struct weir_error *error)
-{
-    const uint8_t *at = file.data;
-    struct weir_part part = {.kind = WEIR_PART_NOTE};
-    weir_sketch *s = NULL;
-
-    for (size_t left = file.size; left > 0; at += part.size, left -= part.size) {
-        if (weir_part_read(at, left, &part, sizeof part, error) != WEIR_OK)
-            return NULL;
-        if (part.kind == WEIR_PART_COUNTS || part.kind == WEIR_PART_TOP)
-            return weir_sketch_load_buffer(&s, at, left, NULL, NULL, error) == WEIR_OK ? s : NULL;
-        if (part.kind == WEIR_PART_FILTER || part.kind == WEIR_PART_SCREEN)
-            break;
-    }
-    strcpy(error->text, "the blob contains no sketch; make one with weir_agg(key, 'top')");
-    return NULL;
-}
-
 /* Whether this is the result of weir_agg(key, 'top') without rows: an empty filter, because
  * the spec was not passed. */
 static bool is_of_no_rows(struct weir_bytes blob)
@@ -142,52 +128,54 @@ static bool is_of_no_rows(struct weir_bytes blob)
     return stats.observed == 0;
 }
 
-static bool keeps_keys(const weir_sketch *s)
+/* Get the keys that are certainly as frequent as any key that is not stored, or all. */
+static int take_keys(struct top_cursor *c, bool all)
 {
-    char spec[WEIR_SPEC_MAX];
-    const struct weir_algorithm *algorithm;
-
-    weir_sketch_config(s, spec, sizeof spec);
-    algorithm = weir_find_algorithm(WEIR_KIND_SKETCH, spec);
-    return algorithm && (algorithm->traits & WEIR_CAN_LIST);
-}
-
-static int take_keys(struct top_cursor *c)
-{
-    size_t n = (size_t)weir_sketch_stats_of(c->sketch).keys;
+    struct weir_sketch_stats stats = weir_sketch_stats_of(c->sketch);
+    size_t n = (size_t)stats.keys, certain = 0;
 
     c->keys = sqlite3_malloc64((n + 1) * sizeof *c->keys);
     if (!c->keys)
         return SQLITE_NOMEM;
-    c->n = weir_sketch_top(c->sketch, c->keys, n);
+    n = weir_sketch_top(c->sketch, c->keys, n);
+    for (size_t i = 0; i < n; i++) {
+        struct weir_heavy k = c->keys[i];
+
+        if (all || k.error == WEIR_NO_BOUND || k.count - k.error >= stats.error)
+            c->keys[certain++] = k;
+    }
+    c->n = certain;
     return SQLITE_OK;
 }
 
-static int filter(sqlite3_vtab_cursor *cursor, int given, const char *text, int n,
+static int filter(sqlite3_vtab_cursor *cursor, int passed, const char *text, int n,
                   sqlite3_value **values)
 {
     struct top_cursor *c = (struct top_cursor *)cursor;
+    const char *which = passed & 2 ? (const char *)sqlite3_value_text(values[n - 1]) : NULL;
     struct weir_error error;
     struct weir_bytes blob;
 
-    (void)text, (void)n;
+    (void)text;
     drop(c);
-    if (!given)
+    if (!(passed & 1))
         return fail(c, "the sketch is missing; use weir_top((SELECT weir_agg(key, 'top') FROM t))");
+    if (passed & 2 && (!which || sqlite3_stricmp(which, "all") != 0))
+        return fail(c, "the second argument is unknown; use 'all' or leave it out");
     if (sqlite3_value_type(values[0]) == SQLITE_NULL)
-        return SQLITE_OK; /* no counts, no rows */
+        return SQLITE_OK; /* no rows */
     if (sqlite3_value_type(values[0]) != SQLITE_BLOB)
         return fail(c, "the sketch is not a blob; make one with weir_agg(key, 'top')");
     blob =
         (struct weir_bytes){sqlite3_value_blob(values[0]), (size_t)sqlite3_value_bytes(values[0])};
     if (is_of_no_rows(blob))
         return SQLITE_OK;
-    c->sketch = load(blob, &error);
+    c->sketch = sql_load_sketch(blob, &error);
     if (!c->sketch)
         return fail(c, error.text);
-    if (!keeps_keys(c->sketch))
+    if (!sql_lists_keys(c->sketch))
         return fail(c, "this sketch cannot list keys; make one with weir_agg(key, 'top')");
-    return take_keys(c);
+    return take_keys(c, passed & 2);
 }
 
 static int next(sqlite3_vtab_cursor *cursor)
@@ -203,7 +191,7 @@ static int at_end(sqlite3_vtab_cursor *cursor)
     return c->at >= c->n;
 }
 
-/* How many bytes the character that begins here has, 0 if it is none of UTF-8. */
+/* The number of bytes of the UTF-8 character at s, or 0 if it is invalid. */
 static size_t character(const uint8_t *s, size_t n)
 {
     static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
@@ -224,7 +212,7 @@ static size_t character(const uint8_t *s, size_t n)
     return code >= least[size] && code <= 0x10ffff && code >> 11 != 0x1b ? size : 0;
 }
 
-/* A text that SQL can hold without loss: no NUL in it. */
+/* Whether a key is valid UTF-8 without NUL, which SQL text can represent. */
 static bool is_text(struct weir_bytes key)
 {
     const uint8_t *s = key.data;

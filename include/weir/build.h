@@ -43,7 +43,7 @@ WEIR_API size_t weir_build_config(const weir_builder *b, char *buffer, size_t si
 
 /* Add keys, in any number of calls. After a failure only weir_build_cancel() may be called.
  * Errors: WEIR_NO_MEMORY. WEIR_WRITE_FAILED if keys cannot be spilled. WEIR_FULL if a filter
- * of a fixed size has no room for the keys. */
+ * of a fixed size has no space for the keys. */
 WEIR_API WEIR_MUST_CHECK enum weir_status
 weir_build_add(weir_builder *b, const struct weir_key *keys, size_t n, struct weir_error *error);
 

@@ -85,8 +85,9 @@ struct weir_prediction {
     double remembered;  /* limit of the number of keys kept if only new keys arrive */
     double least_fnr;   /* lower bound for any filter of this memory and fpr; uniform streams */
     double lru_fnr;     /* of an exact LRU list with log2(1/fpr) bits per key */
-    double cost;        /* per arrival, see weir_cost() */
-    uint32_t classes;   /* importance classes 1 to this number; 0: not distinguished */
+    double rank;      /* of weir_choose(): a smaller one is better; above 1: fnr exceeds its limit;
+                         above 2: fpr does */
+    uint32_t classes; /* importance classes 1 to this number; 0: not distinguished */
     double class_share[WEIR_CLASSES], class_fnr[WEIR_CLASSES]; /* of class i at [i] */
 };
 
@@ -153,22 +154,14 @@ WEIR_API enum weir_status weir_predict_screen(struct weir_screen_prediction *p, 
 struct weir_plan_request {
     size_t size;     /* sizeof this struct */
     uint64_t memory; /* bytes to use */
-    double fp, fn;   /* cost of a false positive and of a false negative; both 0: 1 each */
-    double fpr, fnr; /* maximum rates; the default of fpr for an unbounded stream without repeats
-                        is 1 % */
+    double fpr, fnr; /* maximum rates (default: 0.001 and 0.05) */
 };
 
-/* Compute the cost per arrival: fp times the probability of a false positive plus fn times the
- * probability of a false negative. False negatives are weighted by importance if the stream has
- * importances and the filter uses them. On an unbounded stream without repeats there are no
- * false negatives; there the cost is one over the number of keys kept.
- * Returns the cost; NaN if the size of a struct is wrong. */
-WEIR_API double weir_cost(const struct weir_prediction *p, size_t size, const struct weir_stream *s,
-                          const struct weir_plan_request *request);
-
-/* Find the parameters of a filter with the lowest cost within the maximum rates. `filter` is a
- * name, optionally followed by fixed parameters. If no parameters keep the maximum rates, *p has
- * those closest to them and an infinite cost.
+/* Find the parameters of a filter that miss the fewest repeats within the maximum rates. Misses
+ * are weighted by importance if the stream has importances and the filter uses them. On an
+ * unbounded stream without repeats, find those that keep the most keys. `filter` is a name,
+ * optionally followed by fixed parameters. If no parameters keep the maximum rates, *p has those
+ * closest to them, first in fpr, and a rank above 1.
  * Errors: WEIR_BAD_CONFIG and WEIR_UNSUPPORTED as weir_predict().
  * Cost: some hundred predictions, tens of milliseconds. */
 WEIR_API enum weir_status weir_choose(struct weir_prediction *p, size_t size, const char *filter,

@@ -112,32 +112,29 @@ WEIR_API void weir_shared_observe_many_at(weir_shared *s, const struct weir_key 
  * Returns the ticket. */
 WEIR_API uint64_t weir_shared_ticket(weir_shared *s);
 
-/* weir_shared_observe_many(), or weir_shared_observe_many_at() if times is not NULL, in the
- * order of the tickets. Waits, shard by shard, for all earlier tickets. So the lowest unused
- * ticket must always belong to a thread that is about to use it. Calls without a ticket run in
- * between, in any order. A batch of more than 8192 keys delays those after it. */
-WEIR_API void weir_shared_observe_ordered(weir_shared *s, uint64_t ticket,
-                                          const struct weir_key *keys, const uint64_t *times,
-                                          size_t n, uint8_t *verdicts);
+/* What weir_shared_process() does with each key of a batch. */
+enum weir_shared_operation {
+    WEIR_SHARED_OBSERVE, /* weir_observe(), or weir_observe_many_at() if there are times */
+    WEIR_SHARED_ASK,     /* weir_ask() */
+    WEIR_SHARED_FORGET   /* weir_forget(); the verdict is WEIR_SEEN if the key was there */
+};
 
-/* A function that processes keys of one shard with its lock held. It must not call on the
- * shared handle. times is NULL if the caller passed none. */
-typedef void (*weir_shared_answer)(void *context, weir_filter *shard, const struct weir_key *keys,
-                                   const uint64_t *times, size_t n, uint8_t *verdicts);
+struct weir_shared_batch {
+    size_t size; /* sizeof(struct weir_shared_batch) */
+    enum weir_shared_operation operation;
+    const struct weir_key *keys;
+    const uint64_t *times; /* of the keys, to observe them at; NULL: none */
+    size_t n;
+    const uint64_t *begin, *end; /* weir_advance() every shard to these times, before and after its
+                                  * keys; NULL: do not */
+    uint8_t *verdicts;           /* n of them: enum weir_verdict */
+};
 
-/* weir_shared_observe_ordered() with another operation than observing. answer is called for
- * some hundred keys of a shard at a time; NULL means observe without times. */
-WEIR_API void weir_shared_answer_ordered(weir_shared *s, uint64_t ticket,
-                                         const struct weir_key *keys, const uint64_t *times,
-                                         size_t n, uint8_t *verdicts, weir_shared_answer answer,
-                                         void *context);
-
-/* weir_shared_answer_ordered() for a program that partitions its batches with weir_shard()
- * itself, for example in threads of its own. All keys belong to one shard. Use each ticket once
- * for every shard, in any order and from any threads; pass n = 0 for a shard without keys. */
-WEIR_API void weir_shared_answer_dealt(weir_shared *s, uint64_t ticket, uint32_t shard,
-                                       const struct weir_key *keys, const uint64_t *times, size_t n,
-                                       uint8_t *verdicts, weir_shared_answer answer, void *context);
+/* Process a batch in the order of the tickets. Waits, shard by shard, for all earlier tickets. So
+ * the lowest unused ticket must always belong to a thread that is about to use it. Calls without
+ * a ticket run in between, in any order. A batch of more than 8192 keys delays those after it. */
+WEIR_API void weir_shared_process(weir_shared *s, uint64_t ticket,
+                                  const struct weir_shared_batch *batch);
 
 /* ---- statistics and configuration ---- */
 

@@ -1,7 +1,7 @@
 /* bits.h - 128-bit products and little-endian bytes.
  *
- * The two products that everything random in weir is made of, and the byte
- * order that everything saved is written in. */
+ * Everything random in weir is computed with the two products. Everything saved is little-endian.
+ */
 #ifndef WEIR_BASE_BITS_H
 #define WEIR_BASE_BITS_H
 
@@ -10,15 +10,14 @@
 
 __extension__ typedef unsigned __int128 bits_u128;
 
-/* The upper half of a * b: maps a uniform 64-bit a onto 0..b-1 without a
- * division, and with a bias below b / 2^64. */
+/* The upper half of a * b: maps a uniform 64-bit a to 0..b-1 without a division. The bias is below
+ * b / 2^64. */
 static inline uint64_t bits_scale(uint64_t a, uint64_t b)
 {
     return (uint64_t)(((bits_u128)a * b) >> 64);
 }
 
-/* Both halves of a * b folded together: every input bit reaches every output
- * bit. */
+/* The two halves of a * b, XORed: every input bit affects every output bit. */
 static inline uint64_t bits_fold(uint64_t a, uint64_t b)
 {
     bits_u128 product = (bits_u128)a * b;
@@ -36,7 +35,7 @@ static inline uint32_t bits_load32(const uint8_t *p)
     return bits_load16(p) | bits_load16(p + 2) << 16;
 }
 
-/* Eight at once: byte by byte, compilers keep those apart of which they know something. */
+/* Loaded as one word: compilers do not always combine eight byte loads. */
 static inline uint64_t bits_little(uint64_t v)
 {
     return __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? v : __builtin_bswap64(v);

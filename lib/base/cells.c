@@ -1,4 +1,4 @@
-/* cells.c - what is done to many cells at once. */
+/* cells.c - operations on whole arrays of cells. */
 #include "base/cells.h"
 
 #define SAMPLE_BITS 22
@@ -33,7 +33,7 @@ uint64_t cells_used(const struct cells *c)
     return used;
 }
 
-/* The i-th of the cells looked at when n is too many to look at all. */
+/* The i-th sampled cell, if there are too many to read all. */
 static uint64_t sampled_at(const struct cells *c, uint64_t i)
 {
     return bits_scale(i << (64 - SAMPLE_BITS), c->n);

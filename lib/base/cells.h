@@ -3,9 +3,9 @@
  *   bit:  0  1  2  3  4  5  6  7 | 8  9 10 ...
  *   d=3: [cell 0 ][cell 1 ][cell | 2 ][cell 3 ...
  *
- * Cell i starts at bit i*d of a little-endian bit string, so the bytes are the
- * same on every machine and are saved as they are. Runs of cells are read eight
- * bytes at a time; cells_bytes() reserves the bytes after the last one. */
+ * Cell i starts at bit i * d of a little-endian bit string. The bytes are the same on every
+ * machine and are saved as they are. Runs of cells are accessed eight bytes at a time;
+ * cells_bytes() reserves the bytes after the last cell. */
 #ifndef WEIR_BASE_CELLS_H
 #define WEIR_BASE_CELLS_H
 
@@ -20,13 +20,13 @@ struct cells {
     uint32_t width; /* bits per cell, 1..8 */
 };
 
-/* Bytes that hold the cells themselves: what is saved. */
+/* Bytes of the cells themselves, which are saved. */
 static inline uint64_t cells_size(uint64_t n, uint32_t width)
 {
     return (uint64_t)(((bits_u128)n * width + 7) / 8);
 }
 
-/* Bytes to allocate for them. */
+/* Bytes to allocate. */
 static inline uint64_t cells_bytes(uint64_t n, uint32_t width)
 {
     return cells_size(n, width) + 8;
@@ -37,35 +37,33 @@ static inline uint32_t cells_top(const struct cells *c)
     return (1u << c->width) - 1;
 }
 
-/* Have a cache line fetched that is needed some keys later: into the second cache, from where it
- * is soon there. Of misses of the first few can be on their way at a time, and while they are,
- * everything else waits (bench/speed, Zen 4: half the time of bloom). The empty asm is there for
- * GCC, which takes a function that only prefetches for one that does nothing, and drops the calls
- * to it. */
+/* Prefetch a cache line that is needed some keys later, into the second-level cache. Prefetching
+ * into the first level is limited to a few misses at a time, and everything else waits for them
+ * (bench/speed on Zen 4: bloom takes twice as long without this). The empty asm is for GCC, which
+ * treats a function that only prefetches as one without effect and removes calls to it. */
 static inline void cells_fetch(const uint8_t *p)
 {
     __builtin_prefetch(p, 0, 1);
     __asm__ volatile("");
 }
 
-/* One that is needed next and has been fetched before: from the second cache into the first. Where
- * a register takes a whole line, one that comes from the second cache is waited for longer than a
- * word of it (bench/speed, Zen 4). */
+/* Prefetch a line that is needed next, from the second-level cache into the first. A 64-byte load
+ * from the second level takes longer than a load of one word (bench/speed, Zen 4). */
 static inline void cells_fetch_near(const uint8_t *p)
 {
     __builtin_prefetch(p, 0, 3);
     __asm__ volatile("");
 }
 
-/* One that is needed at once. */
+/* Prefetch a line that is needed immediately. */
 static inline void cells_fetch_now(const uint8_t *p)
 {
     __builtin_prefetch(p, 1);
     __asm__ volatile("");
 }
 
-/* Cells of one bit, where most filters live. */
-static inline void bit_touch(const struct cells *c, uint64_t i)
+/* Cells of one bit, as in most filters. */
+static inline void bit_prefetch(const struct cells *c, uint64_t i)
 {
     cells_fetch(c->bytes + (i >> 3));
 }
@@ -85,15 +83,14 @@ static inline void bit_clear(struct cells *c, uint64_t i)
     c->bytes[i >> 3] &= (uint8_t) ~(1u << (i & 7));
 }
 
-/* Cells of 1, 2, 4 or 8 bits lie in one byte each, others may lie in two. */
+/* Cells of 1, 2, 4 or 8 bits never cross a byte boundary. */
 static inline bool cells_in_a_byte(const struct cells *c)
 {
     return (c->width & (c->width - 1)) == 0;
 }
 
-/* Cells of any width. Those of one bit are not left behind: the compiler takes
- * the question out of the loops over a key's cells. */
-static inline void cells_touch(const struct cells *c, uint64_t i)
+/* Cells of any width. The test for one bit costs nothing: the compiler hoists it out of loops. */
+static inline void cells_prefetch(const struct cells *c, uint64_t i)
 {
     const uint8_t *p = c->bytes + (i * c->width >> 3);
 
@@ -125,7 +122,7 @@ static inline void cells_set(struct cells *c, uint64_t i, uint32_t value)
         bits_store16(p, bits_load16(p) ^ flip);
 }
 
-/* Lift a cell to at least value. */
+/* Raise a cell to at least value. */
 static inline void cells_raise(struct cells *c, uint64_t i, uint32_t value)
 {
     if (c->width == 1 && value == 1) {
@@ -145,7 +142,7 @@ static inline void cells_lower(struct cells *c, uint64_t i)
     cells_set(c, i, old - (old != 0));
 }
 
-/* One in the lowest bit of each of as many cells as lie in a word. */
+/* A word with the lowest bit set of each cell in it. */
 static inline uint64_t cells_ones(uint32_t width)
 {
     static const uint64_t ones[] = {
@@ -163,8 +160,8 @@ static inline uint64_t cells_ones(uint32_t width)
     return ones[width];
 }
 
-/* Lower the cells that lie in `size` bits of a word, from shift on: a cell is one
- * less where any of its bits is set. */
+/* Lower by one each nonzero cell in `size` bits of a word, from `shift` on. A cell is nonzero if
+ * any of its bits is set. */
 static inline void cells_lower_word(uint8_t *p, uint64_t shift, uint64_t size, uint32_t width)
 {
     uint64_t word = bits_load64(p), any = word >> shift;
@@ -175,15 +172,13 @@ static inline void cells_lower_word(uint8_t *p, uint64_t shift, uint64_t size, u
     bits_store64(p, word - (any << shift));
 }
 
-/* Where to lay a word so that it covers a byte and nothing of the next cache
- * line. */
+/* The address of a word that covers a byte and does not extend into the next cache line. */
 static inline uint64_t cells_word_in_line(uint64_t byte)
 {
     return (byte & 63) > 56 ? byte & ~UINT64_C(7) : byte;
 }
 
-/* Lower a run of cells by one each, from start on and round the end: at most n
- * of them. */
+/* Lower `count` cells by one each, at most n, from start on, wrapping around at the end. */
 static inline void cells_lower_run(struct cells *c, uint64_t start, uint64_t count)
 {
     while (count > 0) {
@@ -195,7 +190,7 @@ static inline void cells_lower_run(struct cells *c, uint64_t start, uint64_t cou
             now = (64 - shift) / c->width;
         if (now > 0) {
             cells_lower_word(c->bytes + word, shift, now * c->width, c->width);
-        } else { /* one that lies across two words */
+        } else { /* a cell that crosses a word boundary */
             cells_lower(c, start);
             now = 1;
         }
@@ -204,14 +199,14 @@ static inline void cells_lower_run(struct cells *c, uint64_t start, uint64_t cou
     }
 }
 
-/* Lift every cell to at least that of another array of the same shape. */
+/* Raise every cell to at least that of another array of the same shape. */
 void cells_raise_all(struct cells *c, const struct cells *other);
 
-/* How many cells are not zero, exactly. Reads them all. */
+/* Count the nonzero cells. Reads all cells. */
 uint64_t cells_used(const struct cells *c);
 
-/* The share of cells that are not zero: exact up to four million cells, from
- * as many evenly spread ones (standard error below 0.0003) beyond. */
+/* The share of nonzero cells: exact up to four million cells, otherwise estimated from as many
+ * evenly spaced ones (standard error below 0.0003). */
 double cells_fill(const struct cells *c);
 
 /* The same for the lower and the upper bit of 2-bit cells. */

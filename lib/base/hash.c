@@ -1,4 +1,4 @@
-/* hash.c - the two hash functions, from the libraries made for them. */
+/* hash.c - the two hash functions, from libxxhash and libsodium. */
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 

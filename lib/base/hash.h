@@ -1,13 +1,11 @@
-/* hash.h - key bytes -> 128 bits, and 128 bits -> places.
+/* hash.h - key bytes to 128 bits, and 128 bits to positions.
  *
- * XXH3 is the fast hash, SipHash-2-4 the keyed one for keys that strangers
- * choose; both are keyed by the filter's seed.
+ * XXH3 is the fast hash; SipHash-2-4 is for untrusted keys. Both are keyed by the seed.
  *
- * hash_word(h, i) gives as many 64-bit words as a filter needs from one hash.
- * The first two are the hash itself. Those after mix both halves anew by a
- * folded product, so that two keys that share places i and j share no others
- * (as they would with the usual h1 + i*h2 at small k; tests/chance.c measures
- * it). */
+ * hash_word(h, i) derives any number of 64-bit words from one hash. Words 0 and 1 are the hash
+ * itself. Each later word mixes both halves by a folded product. Two keys that agree in the words
+ * i and j are therefore no more likely to agree in others. With the usual h1 + i * h2 they would
+ * be, if k is small (tests/unit/chance.c measures it). */
 #ifndef WEIR_BASE_HASH_H
 #define WEIR_BASE_HASH_H
 
@@ -22,14 +20,13 @@ struct hash128 {
 struct hash128 hash_fast(const void *data, size_t size, uint64_t seed);
 struct hash128 hash_keyed(const void *data, size_t size, uint64_t seed);
 
-/* By either of them: hash= of a spec. */
+/* Select the function by hash= of a spec. */
 static inline struct hash128 hash_by(uint64_t keyed, const void *data, size_t size, uint64_t seed)
 {
     return keyed ? hash_keyed(data, size, seed) : hash_fast(data, size, seed);
 }
 
-/* Whose key it is: never 0, and another for another seed or hash=, but for a chance
- * of 2^-31. */
+/* An identifier of seed= and hash=, never 0. Two of them collide with a probability of 2^-31. */
 static inline uint32_t hash_origin(uint64_t keyed, uint64_t seed)
 {
     uint64_t mixed = bits_fold(seed ^ UINT64_C(0x9e3779b97f4a7c15),

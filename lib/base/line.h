@@ -32,7 +32,7 @@
 #define LINE_BYTES 64
 #define LINE_WIDTHS 12
 #define LINE_ROOM 504 /* bits that slots may take */
-#define LINE_SLOTS_MOST 63
+#define LINE_SLOTS_MAX 63
 
 /* DO(width) for each of the twelve widths. */
 #define LINE_EACH_WIDTH(DO)                                                                        \
@@ -56,8 +56,8 @@ static const uint8_t line_index_of[33] = {
     [32] = 0, [24] = 1, [20] = 2, [16] = 3, [15] = 4, [14] = 5,
     [13] = 6, [12] = 7, [11] = 8, [10] = 9, [9] = 10, [8] = 11};
 
-/* A fingerprint from half a hash: 32 bits, of which the first byte is never
- * zero, nor then any prefix. */
+/* A 32-bit fingerprint from half a hash. The first byte is never zero, so no prefix of eight bits
+ * or more is zero. */
 static inline uint32_t line_print(uint64_t word)
 {
     return (uint32_t)((bits_u128)word * (UINT64_C(255) << 24) >> 64) + (UINT32_C(1) << 24);
@@ -69,8 +69,7 @@ static inline uint32_t line_index(const uint8_t *line)
     return line[LINE_BYTES - 1];
 }
 
-/* The eight bytes that hold slot i, never reaching beyond the line, and how far
- * up in them it lies. */
+/* The eight bytes that contain slot i, within the line, and its shift in them. */
 static inline uint32_t line_word(uint32_t bits, uint32_t i, uint32_t *shift)
 {
     uint32_t byte = i * bits >> 3;
@@ -87,7 +86,7 @@ static inline uint32_t line_get(const uint8_t *line, uint32_t bits, uint32_t i)
     return (uint32_t)(bits_load64(line + byte) >> shift & ((UINT64_C(1) << bits) - 1));
 }
 
-/* Put a value into a slot that is empty. */
+/* Put a value into an empty slot. */
 static inline void line_put(uint8_t *line, uint32_t bits, uint32_t i, uint32_t value)
 {
     uint32_t shift, byte = line_word(bits, i, &shift);
@@ -140,13 +139,12 @@ static inline uint32_t line_unlike(uint32_t *values, uint32_t n, uint32_t bits,
     return kept;
 }
 
-/* Pack n numbers into a line of this width, two at a time. values[n] is zero. The bits
- * from `room` on (which lies in the last eight bytes) stay, but for the
- * width. */
+/* Pack n numbers into a line of this width, two at a time. values[n] is zero. The bits from `limit`
+ * on (in the last eight bytes) are kept, except for the width. */
 static inline void line_pack(uint8_t *line, uint32_t index, const uint32_t *values, uint32_t n,
-                             uint32_t room)
+                             uint32_t limit)
 {
-    const uint64_t kept = UINT64_MAX << (room - 448) & UINT64_MAX >> 8;
+    const uint64_t kept = UINT64_MAX << (limit - 448) & UINT64_MAX >> 8;
     const uint32_t bits = line_width[index];
     uint64_t words[LINE_BYTES / 8] = {0}, now = 0;
     uint32_t at = 0, word = 0;
@@ -268,17 +266,17 @@ INLINED uint32_t line_used(const uint8_t *line, uint32_t index, uint32_t n)
 
 /* Truncate the `used` slots to the next width. Of those that become equal the first stays. Returns
  * how many are left, or 0 if some become equal and may_drop is false; then the line is unchanged.
- * The bits from `room` on stay, except for the index. */
-static inline uint32_t line_cut(uint8_t *line, uint32_t index, uint32_t used, uint32_t room,
+ * The bits from `limit` on stay, except for the index. */
+static inline uint32_t line_cut(uint8_t *line, uint32_t index, uint32_t used, uint32_t limit,
                                 bool may_drop, struct line_rounds *r)
 {
     const uint32_t old = line_width[index], bits = line_width[index + 1];
-    uint32_t values[LINE_SLOTS_MOST + 1];
+    uint32_t values[LINE_SLOTS_MAX + 1];
 
 #ifdef WEIR_BASE_LINE_AVX512_H
     if (index >= WIDE)
-        return line_cut_bit(line, index, used, room, may_drop, r);
-    if (index == 0 ? line_cut_widest(line, used, room) : line_cut_wide(line, index, used, room))
+        return line_cut_bit(line, index, used, limit, may_drop, r);
+    if (index == 0 ? line_cut_widest(line, used, limit) : line_cut_wide(line, index, used, limit))
         return used;
 #endif
     for (uint32_t i = 0; i < used; i++)
@@ -287,7 +285,7 @@ static inline uint32_t line_cut(uint8_t *line, uint32_t index, uint32_t used, ui
     if (kept < used && !may_drop)
         return 0;
     values[kept] = 0;
-    line_pack(line, index + 1, values, kept, room);
+    line_pack(line, index + 1, values, kept, limit);
     return kept;
 }
 

@@ -1,9 +1,9 @@
-/* line_avx512.h - the operations of line.h with a whole line in one register; line.h includes
- * it where the file is compiled for AVX-512 with its instructions on bytes (VBMI, VBMI2).
+/* line_avx512.h - the operations of line.h for AVX-512 with VBMI and VBMI2: a whole line in one
+ * register. line.h includes it.
  *
- * Lines of all widths can go one way: what differs is read from tables, by the line's index. So
- * lines of several widths may follow each other, and no branch is guessed wrong. Where an index is
- * a constant, so is what the tables say. */
+ * What depends on the width is read from tables by the line's index. Lines of all widths therefore
+ * run through the same instructions, and no branch on the width is mispredicted. If an index is a
+ * compile-time constant, the compiler folds the tables. */
 #ifndef WEIR_BASE_LINE_AVX512_H
 #define WEIR_BASE_LINE_AVX512_H
 
@@ -11,15 +11,16 @@
 
 #define LINE_ANY_WIDTH /* an index need not be a constant */
 
-/* Slots are spread into lanes of two bytes, or of four where they are wider, each at the upper end
- * of its lane: so a print begins as a lane does, whatever the width. Word q of a register
- * of lanes has so many slots; they begin in one byte of the line, at bit 0 or 4 (2 or 6). So
- * eight bytes are gathered from there on, and each lane is cut out of them. */
+/* Slots are spread into lanes of two bytes, or of four for widths above 16, each at the upper end
+ * of its lane. A fingerprint is aligned the same way, whatever the width. Word q of a register of
+ * lanes contains IN_A_WORD slots. They begin in one byte of the line, at bit 0 or 4 (2 or 6). So
+ * eight bytes are gathered from there, and each lane is extracted from them. */
 #define LEAST(a, b) ((a) < (b) ? (a) : (b))
 #define IN_A_WORD(w) ((w) <= 16 ? 4 : 2)
-#define LANE(w) (8 / IN_A_WORD(w))             /* bytes */
-#define BEGIN(w, q) (IN_A_WORD(w) * (w) * (q)) /* of the slots of word q: a bit of the line */
-/* In byte i of its lane a slot has the bits from this one on. */
+#define LANE(w) (8 / IN_A_WORD(w)) /* bytes */
+#define BEGIN(w, q)                                                                                \
+    (IN_A_WORD(w) * (w) * (q)) /* bit of the line at which the slots of word q begin */
+/* Byte i of a lane contains the slot's bits from this one on. */
 #define UPPER_END(w, i) ((i) % LANE(w) * 8 + (w)-8 * LANE(w))
 #define SOURCE(w, q, i) LEAST(BEGIN(w, q) / 8 + (i), LINE_BYTES - 1)
 #define CUT(w, q, i) ((BEGIN(w, q) % 8 + (i) / LANE(w) * (w) + UPPER_END(w, i)) & 63)
@@ -39,9 +40,10 @@
     }
 
 static const struct line_spread {
-    _Alignas(512) uint8_t source[2][LINE_BYTES]; /* of lanes: bytes of the line, */
-    uint8_t cut[LINE_BYTES];                     /* and bits of those */
-    uint8_t mask[LINE_BYTES];                    /* of a lane: what is the slot's */
+    _Alignas(
+        512) uint8_t source[2][LINE_BYTES]; /* for each byte of the lanes: the byte of the line, */
+    uint8_t cut[LINE_BYTES];                /* and the bits of it; */
+    uint8_t mask[LINE_BYTES];               /* the bits of a lane that belong to the slot */
     uint64_t bits;
     bool narrow; /* lanes have two bytes */
 } line_spread[LINE_WIDTHS] = {LINE_EACH_WIDTH(SPREAD)};
@@ -59,20 +61,20 @@ INLINED __m512i line_lanes(__m512i line, const struct line_spread *t, const uint
     return _mm512_multishift_epi64_epi8(line_register(t->cut), words);
 }
 
-/* A print in every lane: as lanes of two bytes have it, its first half twice. */
+/* A fingerprint in every lane. Lanes of two bytes get its upper half. */
 INLINED __m512i line_prints(const struct line_spread *t, uint32_t print)
 {
     return _mm512_set1_epi32((int)(t->narrow ? (print >> 16) * 0x10001 : print));
 }
 
-/* Where the first or second register of lanes differs from a number in every lane. */
+/* The first or second register of lanes, XORed with a number in every lane. */
 INLINED __m512i line_unlike_lanes(const uint8_t *line, const struct line_spread *t,
                                   const uint32_t half, __m512i number)
 {
     return _mm512_xor_si512(line_lanes(line_register(line), t, half), number);
 }
 
-/* Which slots of a set are like a number in every lane. */
+/* The slots of a set that equal a number in every lane. */
 INLINED uint64_t line_alike(const uint8_t *line, const uint32_t index, uint64_t set, __m512i number)
 {
     const struct line_spread *t = &line_spread[index];
@@ -87,7 +89,7 @@ INLINED uint64_t line_alike(const uint8_t *line, const uint32_t index, uint64_t 
     return alike & set;
 }
 
-/* Such a lane's number in all of them. */
+/* The number of a lane, in all lanes. */
 INLINED __m512i line_numbers(const uint32_t index, uint32_t print)
 {
     return line_width[index] == 32   ? _mm512_set1_epi32((int)print)
@@ -95,7 +97,7 @@ INLINED __m512i line_numbers(const uint32_t index, uint32_t print)
                                      : _mm512_set1_epi8((char)(print >> 24));
 }
 
-/* Those of b where a bit is set, of a elsewhere. */
+/* The bits of b where the mask has ones, of a elsewhere. */
 INLINED __m512i line_blend(const uint32_t index, uint64_t slots, __m512i a, __m512i b)
 {
     return line_width[index] == 32   ? _mm512_mask_mov_epi32(a, (__mmask16)slots, b)
@@ -103,7 +105,7 @@ INLINED __m512i line_blend(const uint32_t index, uint64_t slots, __m512i a, __m5
                                      : _mm512_mask_mov_epi8(a, slots, b);
 }
 
-/* In a set of slots each is a bit: bit i is slot i. */
+/* A set of slots has bit i for slot i. */
 INLINED uint64_t line_slot(uint32_t index, uint32_t i)
 {
     (void)index;
@@ -124,7 +126,7 @@ INLINED uint64_t line_slots(uint32_t index, uint32_t n)
     return (UINT64_C(1) << n) - 1;
 }
 
-/* Which slots of a set hold a print. */
+/* The slots of a set that contain a fingerprint. */
 INLINED uint64_t line_find(const uint8_t *line, uint32_t index, uint64_t set, uint32_t print)
 {
     if (line_has_lanes(index)) {
@@ -137,22 +139,22 @@ INLINED uint64_t line_find(const uint8_t *line, uint32_t index, uint64_t set, ui
     return line_alike(line, index, set, line_prints(&line_spread[index], print));
 }
 
-/* Which slots of a set are empty. */
+/* The empty slots of a set. */
 INLINED uint64_t line_empty(const uint8_t *line, uint32_t index, uint64_t set)
 {
     return line_alike(line, index, set, _mm512_setzero_si512());
 }
 
-/* The bits of a line below `room`, which lies in its last eight bytes. */
-INLINED __m512i line_limit(const uint32_t room)
+/* A mask of the bits of a line below `limit`, which lies in its last eight bytes. */
+INLINED __m512i line_limit(const uint32_t limit)
 {
-    return _mm512_set_epi64((long long)((UINT64_C(1) << (room - 448)) - 1), -1, -1, -1, -1, -1, -1,
+    return _mm512_set_epi64((long long)((UINT64_C(1) << (limit - 448)) - 1), -1, -1, -1, -1, -1, -1,
                             -1);
 }
 
 /* ---- moving ---- */
 
-/* The bits from bit n of the line on; n is in every word. */
+/* A mask of the bits of the line from bit n on; n is in every word. */
 INLINED __m512i line_bits_from(__m512i n)
 {
     const __m512i begins = _mm512_set_epi64(448, 384, 320, 256, 192, 128, 64, 0);
@@ -165,7 +167,7 @@ INLINED __m512i line_beyond(uint64_t n)
     return line_bits_from(_mm512_set1_epi64((long long)n));
 }
 
-/* A word from memory, in every word: that takes a way that is less used than from a register. */
+/* A word from memory in every word. Uses a less busy execution port than from a register. */
 INLINED __m512i line_word_at(const uint64_t *word)
 {
     return _mm512_broadcastq_epi64(_mm_loadl_epi64((const __m128i *)word));
@@ -182,8 +184,8 @@ INLINED __m512i line_either(__m512i mask, __m512i a, __m512i b)
     return _mm512_ternarylogic_epi64(mask, a, b, 0xca);
 }
 
-/* All slots, of so many bits, one place down, and a print in slot 0. Here and below it is at the
- * upper end of each word of `prints`. */
+/* All slots, of `bits` bits, shifted by one place, with a fingerprint in slot 0. Here and below the
+ * fingerprint is at the upper end of each word of `prints`. */
 INLINED __m512i line_shifted(__m512i line, __m512i bits, __m512i prints)
 {
     return _mm512_shldv_epi64(line, _mm512_alignr_epi64(line, prints, 7), bits);
@@ -194,7 +196,8 @@ INLINED __m512i line_bits(const struct line_spread *t)
     return _mm512_set1_epi64((long long)t->bits);
 }
 
-/* All slots one place down, and a print in slot 0; what is known of lanes already will do. */
+/* All slots shifted by one place, with a fingerprint in slot 0, by lanes if the width is a constant
+ * that has them. */
 INLINED __m512i line_entered(__m512i line, const uint32_t index, uint32_t print)
 {
     const struct line_spread *t = &line_spread[index];
@@ -203,14 +206,14 @@ INLINED __m512i line_entered(__m512i line, const uint32_t index, uint32_t print)
                         line_has_lanes(index) ? line_numbers(index, print) : line_prints(t, print));
 }
 
-/* The bits of a word up to the first that is set. */
+/* The bits of a word up to its lowest set bit. */
 INLINED uint64_t line_up_to(uint64_t word)
 {
     return word ^ (word - 1);
 }
 
-/* Shift the slots before the first of some slots (bit i for slot i) one place back, over it, and
- * put a print into slot 0. */
+/* Shift the slots before the first of a set by one place, over it, and put a fingerprint into slot
+ * 0. */
 INLINED void line_to_front(uint8_t *line, uint32_t index, uint64_t slots, uint32_t print)
 {
     const uint64_t from = (uint64_t)__builtin_ctzll(slots), bits = line_width[index];
@@ -221,8 +224,9 @@ INLINED void line_to_front(uint8_t *line, uint32_t index, uint64_t slots, uint32
                                   : line_either(line_beyond((from + 1) * bits), old, entered));
 }
 
-/* A line with a print in the slot that ends before bit `next`, and the slots from there on one
- * place down; given the bits from the slot on, and those after the last that moves. */
+/* A line with a fingerprint inserted in the slot that ends before bit `next`, and the slots from
+ * there on shifted by one place. Takes masks of the bits from the slot on, and of those after the
+ * last slot that moves. */
 INLINED __m512i line_moved(__m512i line, __m512i bits, __m512i prints, const uint64_t *next,
                            __m512i begin, __m512i after)
 {
@@ -230,12 +234,11 @@ INLINED __m512i line_moved(__m512i line, __m512i bits, __m512i prints, const uin
     __m512i moved =
         line_either(_mm512_andnot_si512(after, beyond), line_shifted(line, bits, prints), line);
 
-    /* In every word the print lies where it does in the line. */
+    /* In each word the fingerprint is at its position in the line. */
     return line_either(_mm512_andnot_si512(beyond, begin), _mm512_rolv_epi64(prints, end), moved);
 }
 
-/* The same, but not from slot 0 on: from the slot `to`, which is one bit and not behind the first
- * of some slots. */
+/* line_to_front(), but into slot `to`, which is one bit and not behind the first of the set. */
 INLINED void line_move_from(uint8_t *line, uint32_t index, uint64_t slots, uint64_t to,
                             uint32_t print)
 {
@@ -255,27 +258,27 @@ INLINED void line_move_from(uint8_t *line, uint32_t index, uint64_t slots, uint6
                                          line_beyond(begin), line_beyond(after)));
 }
 
-/* A line whose slots beyond those that are live are empty from now on, and a print in slot 0; up to
- * the bits after the last that moves; from bit `room` on it becomes `tail`, a word. */
-INLINED __m512i line_renewed(__m512i line, __m512i bits, const uint32_t room, __m512i prints,
+/* A line with a fingerprint in slot 0 and the slots behind the live ones cleared. `after`: the bits
+ * after the last slot that moves. From bit `limit` on it becomes the word `tail`. */
+INLINED __m512i line_renewed(__m512i line, __m512i bits, const uint32_t limit, __m512i prints,
                              __m512i dead, __m512i after, const uint64_t *tail)
 {
-    __m512i limit = line_limit(room),
-            kept = _mm512_andnot_si512(dead, _mm512_and_si512(line, limit));
+    __m512i kept_bits = line_limit(limit),
+            kept = _mm512_andnot_si512(dead, _mm512_and_si512(line, kept_bits));
     __m512i moved = line_either(after, kept, line_shifted(kept, bits, prints));
 
-    return line_either(limit, moved, _mm512_maskz_mov_epi64(1 << 7, line_word_at(tail)));
+    return line_either(kept_bits, moved, _mm512_maskz_mov_epi64(1 << 7, line_word_at(tail)));
 }
 
-/* line_to_front() in a line with a window: slots from `live` on become empty, and the last bytes,
- * from bit `room` on, those of `tail`. */
-INLINED void line_renew(uint8_t *line, uint32_t index, const uint32_t room, uint32_t live,
+/* line_to_front() in a line with a window. Slots from `live` on become empty, and the last bytes,
+ * from bit `limit` on, become those of `tail`. */
+INLINED void line_renew(uint8_t *line, uint32_t index, const uint32_t limit, uint32_t live,
                         uint64_t slots, uint32_t print, uint64_t tail)
 {
     const struct line_spread *t = &line_spread[index];
     const uint64_t from = (uint64_t)__builtin_ctzll(slots);
 
-    _mm512_storeu_si512(line, line_renewed(line_register(line), line_bits(t), room,
+    _mm512_storeu_si512(line, line_renewed(line_register(line), line_bits(t), limit,
                                            line_prints(t, print), line_beyond(live * t->bits),
                                            line_beyond((from + 1) * t->bits), &tail));
 }

@@ -1,18 +1,17 @@
-/* line_avx512_cut.h - how line_avx512.h, which includes it, cuts the numbers of a line.
+/* line_avx512_cut.h - truncates all fingerprints of a line. line_avx512.h includes it.
  *
- * They lie at the upper ends of their lanes: so they are cut by a mask. Two neighbours are
- * joined to the upper end of four bytes, two of those to that of a word; then the bytes of the
- * words are gathered. */
+ * Fingerprints are at the upper ends of their lanes, so a mask truncates them. Two neighbors are
+ * joined at the upper end of four bytes, and two of those pairs at the upper end of a word. Then
+ * the bytes of the words are gathered into a line. */
 #ifndef WEIR_BASE_LINE_AVX512_CUT_H
 #define WEIR_BASE_LINE_AVX512_CUT_H
 
-/* A line that was cut: its slots anew, its index the next, the rest from bit `room` on as it was.
- */
-INLINED void line_store_cut(uint8_t *line, uint32_t index, uint32_t room, __m512i slots)
+/* Store a truncated line: its new slots and the next index. Bits from `limit` on are kept. */
+INLINED void line_store_cut(uint8_t *line, uint32_t index, uint32_t limit, __m512i slots)
 {
     uint64_t tail = (bits_load64(line + 56) & UINT64_MAX >> 8) | (uint64_t)(index + 1) << 56;
 
-    _mm512_storeu_si512(line, line_either(line_limit(room), slots,
+    _mm512_storeu_si512(line, line_either(line_limit(limit), slots,
                                           _mm512_maskz_set1_epi64(1 << 7, (long long)tail)));
 }
 
@@ -28,9 +27,8 @@ INLINED __m512i line_places(void)
                             13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
 }
 
-/* Are two of up to 32 numbers equal? Those that are none are not valid. All are compared with those
- * one to sixteen places on, in a ring; by the least difference of each, for that keeps more of the
- * processor busy than masks do. */
+/* Are two of up to 32 numbers equal, among the valid ones? Each is compared with the next sixteen
+ * in a ring. The minimum of the XORs is computed, which uses more execution ports than masks do. */
 INLINED bool line_meet(__m512i numbers, __mmask32 valid)
 {
     const __m512i odd =
@@ -48,35 +46,37 @@ INLINED bool line_meet(__m512i numbers, __mmask32 valid)
 
 /* ---- wide numbers ---- */
 
-/* Where the bytes of a line of slots of two times so many bits come from: two slots at the upper
- * end of a word, sixteen of them in two registers. */
+/* The source of each byte of a line, if two slots fill whole bytes at the upper end of a word:
+ * sixteen pairs in two registers. */
 #define PACK(bytes, i) (((i) / (bytes)*8 + 8 - (bytes) + (i) % (bytes)) & 127)
-#define WIDE 3 /* widths: cut to 24, 20 and 16 bits; of the latter two slots are whole bytes */
+#define WIDE                                                                                       \
+    3 /* the first widths are truncated to 24, 20 and 16 bits, where one or two slots are whole    \
+         bytes */
 static const _Alignas(64) uint8_t line_packs[WIDE - 1][LINE_BYTES] = {BYTES(PACK, 5),
                                                                       BYTES(PACK, 4)};
 
-/* Where the bytes of a line of 24-bit slots come from: the upper three of lanes of four. */
+/* The source of each byte of a line of 24-bit slots: the upper three bytes of four-byte lanes. */
 #define UPPER(bytes, i) (((i) / (bytes)*4 + 4 - (bytes) + (i) % (bytes)) & 63)
 static const _Alignas(64) uint8_t line_upper3[LINE_BYTES] = BYTES(UPPER, 3);
 
-/* line_cut() of the widest numbers, of which there are at most 15: as they are lanes, it is known
- * at once whether two become equal. Then false, and nothing is done. */
-INLINED bool line_cut_widest(uint8_t *line, uint32_t used, uint32_t room)
+/* line_cut() of the widest slots, at most 15. They are whole lanes, so one test shows whether two
+ * become equal. Then returns false, and the line is unchanged. */
+INLINED bool line_cut_widest(uint8_t *line, uint32_t used, uint32_t limit)
 {
     __m512i all = line_register(line), cut = _mm512_srli_epi32(all, 8);
     __m512i before = _mm512_conflict_epi32(cut);
 
     if (_mm512_mask_test_epi32_mask((__mmask16)((1u << used) - 1), before, before))
         return false;
-    line_store_cut(line, 0, room,
+    line_store_cut(line, 0, limit,
                    _mm512_maskz_permutexvar_epi8((UINT64_C(1) << 3 * used) - 1,
                                                  line_register(line_upper3), all));
     return true;
 }
 
-/* line_cut() of wide numbers, of which there are at most 25, by their upper halves. False if two
- * may become equal: then nothing is done. */
-INLINED bool line_cut_wide(uint8_t *line, uint32_t index, uint32_t used, uint32_t room)
+/* line_cut() of wide slots, at most 25, compared by their upper halves. Returns false if two may
+ * become equal; then the line is unchanged. */
+INLINED bool line_cut_wide(uint8_t *line, uint32_t index, uint32_t used, uint32_t limit)
 {
     const struct line_spread *t = &line_spread[index];
     const uint32_t bits = line_width[index + 1], valid = UINT32_MAX >> (32 - used);
@@ -84,24 +84,24 @@ INLINED bool line_cut_wide(uint8_t *line, uint32_t index, uint32_t used, uint32_
     __m512i first = _mm512_maskz_and_epi32((__mmask16)valid, line_lanes(all, t, 0), kept);
     __m512i second = _mm512_maskz_and_epi32((__mmask16)(valid >> 16), line_lanes(all, t, 1), kept);
     __m512i upper = line_either(_mm512_set1_epi32((int)0xffff0000), second,
-                                _mm512_srli_epi32(first, 16)); /* by turns of either */
+                                _mm512_srli_epi32(first, 16)); /* alternately from both */
 
     if (line_meet(upper, _mm512_test_epi16_mask(upper, upper)))
         return false;
     __m512i high = _mm512_set1_epi64((long long)(UINT64_MAX << (64 - bits)));
     first = line_either(high, first, _mm512_sll_epi64(first, line_count(32 - bits)));
     second = line_either(high, second, _mm512_sll_epi64(second, line_count(32 - bits)));
-    line_store_cut(line, index, room,
+    line_store_cut(line, index, limit,
                    _mm512_permutex2var_epi8(first, line_register(line_packs[index - 1]), second));
     return true;
 }
 
 /* ---- cuts of one bit ---- */
 
-/* From 16 bits on: four slots become a word, two words so many bytes as a slot has bits. The bytes
- * of a line come from the words of even number and from the odd ones, or from the last byte of all,
- * which is zero: no line has a slot 63. */
-#define MEET_OFTEN 12 /* bits: cut to fewer, some mostly become equal */
+/* From 16 bits down, four slots become a word, and two words become as many bytes as a slot has
+ * bits. The bytes of a line come from the even and the odd words, or from the last byte of all,
+ * which is zero because no line has a slot 63. */
+#define MEET_OFTEN 12 /* bits: below this, some fingerprints usually become equal */
 #define NO_BYTE (2 * LINE_BYTES - 1)
 #define HALF_BYTES(w) (((w) + 1) / 2)
 #define EVEN(w, i)                                                                                 \
@@ -118,8 +118,8 @@ static const struct line_join {
 } line_joins[LINE_WIDTHS - 1 - WIDE] = {JOIN(15), JOIN(14), JOIN(13), JOIN(12),
                                         JOIN(11), JOIN(10), JOIN(9),  JOIN(8)};
 
-/* Four neighbours to the upper end of a word; the even words, of bits that end amid a byte, half a
- * byte below it. */
+/* Join four neighbors at the upper end of a word. For widths where words end within a byte, even
+ * words are half a byte lower. */
 INLINED __m512i line_words(__m512i numbers, uint32_t bits)
 {
     __m512i high = _mm512_set1_epi32((int)(UINT32_MAX << (32 - bits)));
@@ -130,7 +130,7 @@ INLINED __m512i line_words(__m512i numbers, uint32_t bits)
     return _mm512_mask_srl_epi64(words, 0x55, words, line_count(4 * (bits & 1)));
 }
 
-/* Of n numbers those that came before them: bit i for number i. */
+/* The numbers that are equal to an earlier one: bit i for number i. */
 static inline uint64_t line_repeats(const __m512i halves[2], uint32_t n, uint32_t bits,
                                     struct line_rounds *r)
 {
@@ -159,8 +159,8 @@ static inline uint64_t line_repeats(const __m512i halves[2], uint32_t n, uint32_
     return repeats;
 }
 
-/* Of numbers in two registers those that were picked, in one: bit i for number i. If they are
- * more, the first. */
+/* Compress the selected numbers of two registers into one: bit i for number i. If there are too
+ * many, the first ones. */
 INLINED __m512i line_picked(const __m512i numbers[2], uint64_t picked)
 {
     uint32_t here = (uint32_t)__builtin_popcount((uint32_t)picked);
@@ -201,7 +201,7 @@ INLINED bool line_halves_meet(const __m512i halves[2], uint32_t n)
 
 /* line_cut() by one bit. */
 static __attribute__((noinline)) uint32_t line_cut_bit(uint8_t *line, uint32_t index, uint32_t used,
-                                                       uint32_t room, bool may_drop,
+                                                       uint32_t limit, bool may_drop,
                                                        struct line_rounds *r)
 {
     const struct line_spread *t = &line_spread[index];
@@ -225,7 +225,7 @@ static __attribute__((noinline)) uint32_t line_cut_bit(uint8_t *line, uint32_t i
     __m512i first = line_words(halves[0], bits), second = line_words(halves[1], bits);
     __m512i even = _mm512_permutex2var_epi8(first, line_register(j->even), second);
     __m512i odd = _mm512_permutex2var_epi8(first, line_register(j->odd), second);
-    line_store_cut(line, index, room, _mm512_or_si512(even, odd));
+    line_store_cut(line, index, limit, _mm512_or_si512(even, odd));
     return used - (uint32_t)__builtin_popcountll(repeats);
 }
 

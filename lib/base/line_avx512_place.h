@@ -1,16 +1,16 @@
-/* line_avx512_place.h - how line_avx512.h, which includes it, looks for a number where it lies:
- * for keys that go many at a time, lines of any width.
+/* line_avx512_place.h - looks up fingerprints in lines of any width, for eight keys at a time.
+ * line_avx512.h includes it.
  *
- * The number is repeated all along a register, as if every slot held it, and what differs from the
- * line is looked at by bytes. A byte may belong to two slots: so those of even number are looked at
- * apart from the odd ones, and a byte without bits of theirs counts as equal. That gives two words
- * for each line, a bit for each byte; which slots are equal follows for eight lines at once
- * (line_equal_slots). Slots are told by the byte that they begin in: no two begin in one. */
+ * The fingerprint is repeated along a register, as if every slot contained it, and XORed with the
+ * line. Bytes are tested for zero. A byte may belong to two slots, so even and odd slots are
+ * tested apart, with the other slots' bits cleared. The result is two words per line, one bit per
+ * byte. line_equal_slots() then computes the equal slots of eight lines at once. A slot is
+ * identified by the byte in which it begins; no two slots begin in the same byte. */
 #ifndef WEIR_BASE_LINE_AVX512_PLACE_H
 #define WEIR_BASE_LINE_AVX512_PLACE_H
 
-/* A number lies at the upper end of a word, and again at its lower end: so bits are read from the
- * first of them on, and go on behind the last with the first. */
+/* A number is at the upper end of a word and again at its lower end. Reading its bits from the
+ * first one on therefore wraps around to the first after the last. */
 #define FROM(w, i) (64 - (w) + 8 * (i) % (w))
 #define PLACES(w)                                                                                  \
     {                                                                                              \
@@ -18,12 +18,12 @@
     }
 
 static const struct line_place {
-    _Alignas(256) uint8_t from[LINE_BYTES]; /* of a number: which bits a byte of the line has */
-    uint8_t even[LINE_BYTES];               /* of a byte: the bits of slots of even number */
-    uint64_t rest;                          /* bits of a word that a number leaves */
+    _Alignas(256) uint8_t from[LINE_BYTES]; /* for each byte of the line: its bits of the number */
+    uint8_t even[LINE_BYTES];               /* the bits of each byte that belong to even slots */
+    uint64_t rest;                          /* the bits of a word that the number does not use */
 } line_place[LINE_WIDTHS] = {LINE_EACH_WIDTH(PLACES)};
 
-/* Which bytes of a register are zero: bit i for byte i. */
+/* The zero bytes of a register: bit i for byte i. */
 struct line_zeros {
     uint64_t *even, *odd;
 };
@@ -36,7 +36,8 @@ INLINED void line_store_zeros(struct line_zeros out, __m512i all, const struct l
     _store_mask64((__mmask64 *)out.odd, _mm512_testn_epi8_mask(odd, odd));
 }
 
-/* Where a line holds a print, which is at the upper end of a word; and where it holds nothing. */
+/* Find the bytes of a line that are equal to a fingerprint, which is at the upper end of a word,
+ * and those that are zero. */
 INLINED void line_store_equal(struct line_zeros out, const uint8_t *line,
                               const struct line_place *t, uint64_t print)
 {
@@ -73,8 +74,7 @@ INLINED __m512i line_by_index32(const uint32_t table[16], __m512i index)
     return _mm512_maskz_permutexvar_epi32(0x5555, index, line_register(table));
 }
 
-/* Which slots have zeros in all their bytes: the first two, the third, and if there is one the
- * fourth. */
+/* The slots whose bytes are all zero: the first two, the third, and the fourth if there is one. */
 INLINED __m512i line_whole(const uint64_t *zeros, __m512i shorts, __mmask8 widest)
 {
     __m512i bytes = line_register(zeros);
@@ -84,7 +84,7 @@ INLINED __m512i line_whole(const uint64_t *zeros, __m512i shorts, __mmask8 wides
     return _mm512_mask_and_epi64(whole, widest, whole, _mm512_srli_epi64(bytes, 3));
 }
 
-/* Of some slots those that line_store_zeros() found. */
+/* The slots of a set that line_store_zeros() found to be zero. */
 INLINED __m512i line_equal_slots(struct line_zeros zeros, __m512i index, __m512i slots)
 {
     const __mmask8 widest = _mm512_testn_epi64_mask(index, index);
@@ -95,8 +95,8 @@ INLINED __m512i line_equal_slots(struct line_zeros zeros, __m512i index, __m512i
     return _mm512_and_si512(slots, line_either(line_by_index(line_evens, index), even, odd));
 }
 
-/* The number of the first of some slots, given the forms of their widths; for where there is none,
- * nothing that means anything. */
+/* The number of the first slot of a set, from the forms of the widths. Undefined for an empty
+ * set. */
 INLINED __m512i line_firsts(__m512i slots, __m512i forms)
 {
     __m512i lowest = _mm512_and_si512(slots, _mm512_sub_epi64(_mm512_setzero_si512(), slots));

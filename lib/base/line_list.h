@@ -1,12 +1,13 @@
-/* line_list.h - a line as an array of fingerprints, for what is rare: merging and checking lines,
- * and truncating those whose slots carry more than a fingerprint. Slow and simple; line.h is fast.
+/* line_list.h - a line as an array of fingerprints, for rare operations: merging and checking
+ * lines, and truncating lines whose slots carry more than a fingerprint. Slow and simple; line.h
+ * is fast.
  *
- * A slot may carry a bit: those of all slots are at the end of the line, slot 0 first.
+ * A slot may carry a bit. The bits of all slots are at the end of the line, slot 0 last:
  *
  *   bit 0                                   448          503     511
  *   | slot 0 | slot 1 | ... | slot n-1 | 0 | ... b1  b0 | width |
  *
- * Or marks may count how many slots, from the front on, have something in common. */
+ * Marks may count how many slots, from the front on, belong together: the quarters of a window. */
 #ifndef WEIR_BASE_LINE_LIST_H
 #define WEIR_BASE_LINE_LIST_H
 
@@ -17,8 +18,8 @@
 
 struct line_list {
     uint32_t n;
-    uint32_t value[2 * LINE_SLOTS_MOST];
-    bool bit[2 * LINE_SLOTS_MOST];
+    uint32_t value[2 * LINE_SLOTS_MAX];
+    bool bit[2 * LINE_SLOTS_MAX];
     uint32_t upto[LINE_MARKS]; /* slots that each mark counts */
 };
 
@@ -48,13 +49,13 @@ static inline void line_list_read(struct line_list *list, const uint8_t *line, u
     }
 }
 
-/* Replace a line's slots. The bits from `room` on stay. */
+/* Replace the slots of a line. The bits from `limit` on are kept. */
 static inline void line_list_write(const struct line_list *list, uint8_t *line, uint32_t index,
-                                   uint32_t room, bool has_bits)
+                                   uint32_t limit, bool has_bits)
 {
     uint64_t bits = 0;
 
-    memset(line, 0, room / 8);
+    memset(line, 0, limit / 8);
     line[LINE_BYTES - 1] = (uint8_t)index;
     for (uint32_t i = 0; i < list->n; i++)
         line_put(line, line_width[index], i, list->value[i]);

@@ -99,7 +99,7 @@ INLINED line_words line_all(uint64_t word)
     return (line_words){0} + word;
 }
 
-/* a where a mask has ones, b elsewhere. */
+/* The bits of a where the mask has ones, of b elsewhere. */
 INLINED struct line_vectors line_either(struct line_vectors mask, struct line_vectors a,
                                         struct line_vectors b)
 {
@@ -109,8 +109,9 @@ INLINED struct line_vectors line_either(struct line_vectors mask, struct line_ve
 
 /* ---- what depends on the width ---- */
 
-/* A number of w bits is repeated along a word by multiplying with TIMES. Word j of the line begins
- * at bit DOWN of the number; the bits that are missing at its upper end follow from bit UP on. */
+/* A number of w bits is repeated along a word by multiplying it with TIMES. Word j of the line
+ * begins at bit DOWN of the number. The bits that are missing at its upper end follow from bit UP
+ * on. */
 #define COPY(w, i) ((i) * (w) < 64 ? UINT64_C(1) << (i) * (w) % 64 : 0)
 #define TIMES(w)                                                                                   \
     (COPY(w, 0) | COPY(w, 1) | COPY(w, 2) | COPY(w, 3) | COPY(w, 4) | COPY(w, 5) | COPY(w, 6) |    \
@@ -131,7 +132,7 @@ static const struct line_table {
     uint32_t bits, inverse;               /* the width, and 65536 / width */
 } line_tables[LINE_WIDTHS] = {LINE_EACH_WIDTH(LINE_TABLE)};
 
-/* In a set of slots each is a bit: that of the byte in which it begins. */
+/* A set of slots has one bit per slot: that of the byte in which it begins. */
 INLINED uint64_t line_slot(uint32_t index, uint32_t i)
 {
     return UINT64_C(1) << i * line_tables[index].bits / 8;
@@ -178,7 +179,7 @@ INLINED struct line_vectors line_repeated(uint32_t index, uint32_t print)
     return all;
 }
 
-/* Which bytes are zero: bit i for byte i. */
+/* The zero bytes: bit i for byte i. */
 INLINED uint64_t line_zeros(struct line_vectors all)
 {
     uint64_t zeros = 0;
@@ -191,7 +192,7 @@ INLINED uint64_t line_zeros(struct line_vectors all)
 #elif defined __SSE2__
         zeros |= (uint64_t)(uint32_t)_mm_movemask_epi8((__m128i)zero) << 16 * i;
 #else
-        /* of byte k the k-th bit, and all eight added up in the highest byte */
+        /* bit k of byte k; the multiplication sums all eight in the highest byte */
         for (uint32_t j = 0; j < VECTOR / 8; j++)
             zeros |= (zero[j] & UINT64_C(0x8040201008040201)) * (UINT64_MAX / 255) >>
                      56 << (VECTOR * i + 8 * j);
@@ -200,13 +201,13 @@ INLINED uint64_t line_zeros(struct line_vectors all)
     return zeros;
 }
 
-/* The slots of which all bytes are zero. */
+/* The slots whose bytes are all zero. */
 INLINED uint64_t line_whole(const struct line_table *t, uint64_t zeros)
 {
     return zeros & zeros >> 1 & (zeros >> 2 | t->shorts) & (zeros >> 3 | t->not_widest);
 }
 
-/* Which slots of a set are zero. */
+/* The zero slots of a set. */
 INLINED uint64_t line_zero_slots(struct line_vectors all, uint32_t index, uint64_t set)
 {
     const struct line_table *t = &line_tables[index];
@@ -249,7 +250,8 @@ INLINED uint64_t line_empty(const uint8_t *line, uint32_t index, uint64_t set)
 
 /* ---- moving ---- */
 
-/* Ones up to a bit of a byte, then zeros: read from different bytes on, a mask for any bit. */
+/* Ones up to a bit of a byte, then zeros. Read from different bytes on, it is a mask for any
+ * bit. */
 #define ONES(bit)                                                                                  \
     {                                                                                              \
         LINE_REST64(255), (1 << (bit)) - 1                                                         \
@@ -296,8 +298,7 @@ INLINED void line_to_front(uint8_t *line, uint32_t index, uint64_t set, uint32_t
                            line_shifted(old, index, print), old));
 }
 
-/* The same, but not from slot 0 on: from the slot `to`, which is not behind the first of the set.
- */
+/* line_to_front(), but into slot `to`, which is not behind the first of the set. */
 INLINED void line_move_from(uint8_t *line, uint32_t index, uint64_t set, uint64_t to,
                             uint32_t print)
 {
@@ -308,7 +309,7 @@ INLINED void line_move_from(uint8_t *line, uint32_t index, uint64_t set, uint64_
     struct line_vectors old = line_load(line), prints, before = line_below(index, begin);
     struct line_vectors moved = line_below(index, line_begin(index, set) + bits);
 
-    /* in every word the print is where it belongs in the line */
+    /* in each word the fingerprint is at its position in the line */
     EACH_VECTOR prints.v[i] = line_all(word);
     EACH_VECTOR moved.v[i] &= ~before.v[i];
     prints = line_either(line_below(index, next), prints, line_shifted(old, index, print));
@@ -316,14 +317,14 @@ INLINED void line_move_from(uint8_t *line, uint32_t index, uint64_t set, uint64_
 }
 
 /* line_to_front() in a line with a window: slots from `live` on become empty, and the last bytes,
- * from bit `room` on, those of `tail`. */
-INLINED void line_renew(uint8_t *line, uint32_t index, uint32_t room, uint32_t live, uint64_t set,
+ * from bit `limit` on, those of `tail`. */
+INLINED void line_renew(uint8_t *line, uint32_t index, uint32_t limit, uint32_t live, uint64_t set,
                         uint32_t print, uint64_t tail)
 {
     const uint32_t bits = line_tables[index].bits;
     struct line_vectors all = line_load(line), kept = line_below(index, live * bits);
 
-    (void)room; /* no slot reaches beyond it */
+    (void)limit; /* no slot extends beyond it */
     EACH_VECTOR all.v[i] &= kept.v[i];
     all = line_either(line_below(index, line_begin(index, set) + bits),
                       line_shifted(all, index, print), all);

@@ -7,8 +7,8 @@
 
 #define HUGE_PAGE (UINT64_C(2) << 20)
 #define PAGE 4096
-#define USES 64        /* of the 512 small pages in a huge one: an eighth, chosen */
-#define USES_MOST 2048 /* chosen below a batch of the command, so files have huge pages at once */
+#define USES 64       /* of the 512 small pages of a huge page: an eighth */
+#define USES_MAX 2048 /* less than a batch of the command, so files have huge pages at once */
 
 #ifndef MADV_COLLAPSE
 #define MADV_COLLAPSE 25 /* Linux 6.1 */
@@ -19,7 +19,7 @@ static void *take(const struct memory *from, uint64_t bytes)
     return from->allocate ? from->allocate(from->context, (size_t)bytes) : calloc(1, (size_t)bytes);
 }
 
-/* Huge pages are for memory that is ours: a caller has reasons of its own. */
+/* Memory of a custom allocator is used as it is. */
 static uint64_t alignment(const struct memory *from, uint64_t bytes)
 {
     return from->allocate || bytes < HUGE_PAGE ? CACHE_LINE : HUGE_PAGE;
@@ -53,7 +53,7 @@ void *memory_open(const struct memory *from, uint64_t bytes, void **allocation)
     return at;
 }
 
-/* Huge pages can be made of small ones from Linux 6.1 on; an empty range tells whether. */
+/* Linux 6.1 and later can convert small pages. An empty range tests for it. */
 void *memory_open_sparse(const struct memory *from, uint64_t bytes, void **allocation,
                          uint64_t *uses)
 {
@@ -63,14 +63,14 @@ void *memory_open_sparse(const struct memory *from, uint64_t bytes, void **alloc
     if (!at || alignment(from, bytes) != HUGE_PAGE)
         return at;
     if (madvise(at, 0, MADV_COLLAPSE) == 0)
-        *uses = bytes / HUGE_PAGE * USES < USES_MOST ? bytes / HUGE_PAGE * USES : USES_MOST;
+        *uses = bytes / HUGE_PAGE * USES < USES_MAX ? bytes / HUGE_PAGE * USES : USES_MAX;
     else
         ask_huge(at, bytes);
     return at;
 }
 
-/* To make one of small pages takes 0.3 ms, which is no less than to begin with it. The first has
- * the head of a handle, so it is always used. */
+/* Converting a huge page takes 0.3 ms, as long as allocating one. The first page contains the
+ * handle, so it is always in use. */
 void memory_fill(void *at, uint64_t bytes, bool used)
 {
     ask_huge(at, bytes);

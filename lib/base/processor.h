@@ -1,14 +1,14 @@
-/* processor.h - which of the paths compiled for newer processors this one can go.
+/* processor.h - selects the code path for this processor.
  *
- * The same code is compiled three times, in files that end in _plain.c, _avx2.c and
- * _avx512.c, and gives the same bytes. Which one is chosen is asked at every call, of what the
- * compiler's own library found out when the program began: so nothing is kept here. */
+ * The same code is compiled up to three times, in files that end in _plain.c, _avx2.c and
+ * _avx512.c; all give the same bytes. The path is selected at each call from the processor
+ * features that the compiler's runtime detected at startup, so no state is needed here. */
 #ifndef WEIR_BASE_PROCESSOR_H
 #define WEIR_BASE_PROCESSOR_H
 
 #include <stdbool.h>
 
-#ifdef __x86_64__ /* all that lib/meson.build compiles those files for, with these flags */
+#ifdef __x86_64__ /* the features that lib/meson.build compiles those files for */
 
 static inline bool processor_has_avx2(void)
 {
@@ -24,7 +24,7 @@ static inline bool processor_has_avx512(void)
            __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2");
 }
 
-/* Of name_plain, name_avx2 and name_avx512 the address of the best. */
+/* The address of name_plain, name_avx2 or name_avx512, whichever is best. */
 #define PROCESSOR_PATHS(name)                                                                      \
     (processor_has_avx512() ? &name##_avx512 : processor_has_avx2() ? &name##_avx2 : &name##_plain)
 

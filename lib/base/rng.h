@@ -1,9 +1,9 @@
-/* rng.h - random numbers by counter.
+/* rng.h - counter-based random numbers.
  *
- * A draw is a pure function of (seed, arrival, number of the draw): a Weyl
- * sequence through one folded product. Nothing is kept between arrivals, so
- *   - saving a filter saves its generator: the seed and the arrivals shown;
- *   - touch() can know, thirty arrivals early, what admit() will clear. */
+ * A draw is a pure function of the seed, the number of the arrival and the number of the draw: a
+ * Weyl sequence through a folded product. No state is kept between arrivals. So the state of the
+ * generator is saved with the filter, as its seed and its number of observed keys. And prefetching
+ * can compute thirty arrivals ahead which cells an insertion will clear. */
 #ifndef WEIR_BASE_RNG_H
 #define WEIR_BASE_RNG_H
 

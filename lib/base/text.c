@@ -1,4 +1,4 @@
-/* text.c - numbers and words, in and out. */
+/* text.c - see text.h. */
 #include "base/text.h"
 
 #include <string.h>
@@ -80,7 +80,7 @@ void text_add_double(struct text *t, double rate)
     for (; rate < 1; exponent++)
         rate *= 10;
     uint64_t hundredths = (uint64_t)(rate * 100 + 0.999);
-    if (hundredths >= 1000) { /* 9.999 has become 10 */
+    if (hundredths >= 1000) { /* 9.999 was rounded to 10 */
         hundredths = 100;
         exponent--;
     }
@@ -94,7 +94,7 @@ bool span_is(struct span a, const char *word)
     return strlen(word) == a.n && memcmp(a.s, word, a.n) == 0;
 }
 
-/* mantissa / 10^places, and where the digits ended. */
+/* mantissa / 10^places, and the text after the digits. */
 struct decimal {
     uint64_t mantissa;
     uint32_t places;
@@ -140,7 +140,7 @@ static bool read_decimal(struct span a, struct decimal *d)
     return whole + places > 0;
 }
 
-/* mantissa * unit / 10^places, if it is whole and fits. */
+/* mantissa * unit / 10^places, if the result is whole and below 2^64. */
 static bool scale(const struct decimal *d, uint64_t unit, uint64_t *out)
 {
     bits_u128 value = (bits_u128)d->mantissa * unit;
@@ -161,7 +161,7 @@ bool span_whole(struct span a, uint64_t *out)
     return read_decimal(a, &d) && d.rest.n == 0 && scale(&d, 1, out);
 }
 
-/* The power of base that a unit letter, as one of these, stands for; 0 if it is none. */
+/* The power of base that a unit letter stands for; 0 if it is none of these letters. */
 static uint64_t unit_of(char letter, const char *letters, uint64_t base)
 {
     uint64_t unit = 1;
@@ -179,8 +179,8 @@ static char raised(char c)
     return (char)(c >= 'a' && c <= 'z' ? c - 'a' + 'A' : c);
 }
 
-/* What may follow the letter of a size (0: none): B, iB; b, ib where the letter is small
- * too, for Mb is often said of bits. */
+/* Valid suffixes after the letter of a size (0: no letter): B or iB; b or ib only after a lower-
+ * case letter, because Mb often means megabits. */
 static bool is_bytes(struct span a, char letter)
 {
     if (letter && raised(letter) != letter && (span_is(a, "b") || span_is(a, "ib")))

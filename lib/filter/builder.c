@@ -1,26 +1,26 @@
-/* builder.c - weir/build.h: a filter from a set that is known whole.
+/* builder.c - weir/build.h: build a filter from a complete set of keys.
  *
- * A filter that can learn is opened and shown the keys. A fixed one is not known in size before
- * all keys are there: their digests are gathered (digests.h), counted without repeats, and
- * then go into a filter of that capacity, part by part. */
+ * Filters that can record keys are opened, and observe the keys. The size of a fixed filter is
+ * unknown until all keys are added: their digests are collected (digests.h) and counted without
+ * duplicates. Then a filter of that capacity is filled, part by part. */
 #include <assert.h>
 
 #include "filter/digests.h"
 #include "filter/filter.h"
 #include "spec/caller_struct.h"
 
-#define AT_ONCE 256 /* keys that are shown or hashed at a time */
-#define ENLARGEMENTS                                                                               \
-    64 /* of a filter whose parts are too uneven: one in twenty needs the first                    \
-        */
+#define BATCH 256 /* keys that are observed or hashed at a time */
+/* Attempts with a larger capacity if the parts are too uneven: one set in twenty needs the first.
+ */
+#define ENLARGEMENTS 64
 
 struct weir_builder {
     struct planned planned;
-    struct config asked;             /* as it was said, but with its seed */
-    struct memory memory, of_handle; /* one source, but the handle may have a limit */
+    struct config asked;             /* as given, but with its seed */
+    struct memory memory, of_handle; /* the same source; the handle may have a limit */
     void *allocation;
-    weir_filter *learner;   /* or: */
-    struct digests digests; /* of a fixed one */
+    weir_filter *learner;   /* a filter that observes keys, or: */
+    struct digests digests; /* the digests of a fixed filter */
     uint64_t added;
 };
 
@@ -28,8 +28,7 @@ struct weir_builder {
 
 static enum weir_status no_memory(struct weir_error *error)
 {
-    return error_say(error, WEIR_ERROR_NO_MEMORY,
-                     "the system does not give the memory to build a filter", NULL);
+    return error_say(error, WEIR_ERROR_NO_MEMORY, "not enough memory to build a filter", NULL);
 }
 
 static bool is_fixed(const weir_builder *b)
@@ -43,10 +42,8 @@ static enum weir_status begin(weir_builder *b, struct weir_error *error)
 
     if (is_fixed(b))
         return digests_open(&b->digests, &b->memory) == WEIR_OK ? WEIR_OK : no_memory(error);
-    b->learner = handle_open(&p->config, &p->shape, &b->of_handle);
-    return b->learner ? WEIR_OK
-                      : error_no_memory(error, p->config.memory / 8, handle_bytes(&p->shape),
-                                        &b->of_handle);
+    b->learner = filter_new(p, &b->of_handle, false);
+    return b->learner ? WEIR_OK : handle_no_memory(&filter_kind, p, &b->of_handle, error);
 }
 
 enum weir_status weir_build_begin(weir_builder **out, const char *config,
@@ -62,7 +59,7 @@ enum weir_status weir_build_begin(weir_builder **out, const char *config,
         status = spec_complete(&filter_grammar, config, &planned, error);
     if (status != WEIR_OK)
         return status;
-    uint64_t most = memory.max_bytes; /* is of the handle */
+    uint64_t most = memory.max_bytes; /* the limit applies to the handle */
     memory.max_bytes = 0;
     weir_builder *b = memory_open(&memory, sizeof *b, &allocation);
     if (!b)
@@ -106,36 +103,35 @@ void weir_build_cancel(weir_builder *b)
 
 /* ---- adding ---- */
 
-static enum weir_status say_digests(enum weir_status status, struct weir_error *error)
+static enum weir_status report_digests(enum weir_status status, struct weir_error *error)
 {
     if (status == WEIR_WRITE_FAILED)
         return error_say(error, WEIR_ERROR_WRITE_FAILED,
-                         "the keys of the set could not be put aside", NULL);
+                         "the keys could not be spilled: weir_spill.put or .get failed", NULL);
     return status == WEIR_OK ? WEIR_OK : no_memory(error);
 }
 
-static enum weir_status say_full(const weir_filter *w, struct weir_error *error)
+static enum weir_status report_full(const weir_filter *w, struct weir_error *error)
 {
     char keys[24];
     struct text t = text_in(keys, sizeof keys);
 
     text_add_u64(&t, w->config.capacity);
-    return error_say(error, WEIR_ERROR_FULL, w->ops->is.about.name,
-                     " has no room for a key: it is made for ", keys,
-                     " showings, and for eight of one key; give it more capacity=", NULL);
+    return error_say(error, WEIR_ERROR_FULL, w->ops->is.about.name, " is full: it is sized for ",
+                     keys, " insertions, at most eight of one key; use a larger capacity=", NULL);
 }
 
-static enum weir_status show(weir_builder *b, const struct weir_key *keys, size_t n,
-                             struct weir_error *error)
+static enum weir_status observe(weir_builder *b, const struct weir_key *keys, size_t n,
+                                struct weir_error *error)
 {
-    uint8_t verdicts[AT_ONCE];
+    uint8_t verdicts[BATCH];
     weir_filter *w = b->learner;
 
     for (size_t at = 0, some; at < n; at += some) {
-        some = n - at < AT_ONCE ? n - at : AT_ONCE;
+        some = n - at < BATCH ? n - at : BATCH;
         weir_observe_many(w, keys + at, some, verdicts);
         if (w->ops->overflow && w->ops->overflow(w))
-            return say_full(w, error);
+            return report_full(w, error);
     }
     return WEIR_OK;
 }
@@ -145,19 +141,19 @@ enum weir_status weir_build_add(weir_builder *b, const struct weir_key *keys, si
 {
     check_keys(&b->planned.config, keys, n);
     b->added += n;
-    return is_fixed(b) ? say_digests(digests_add(&b->digests, keys, n), error)
-                       : show(b, keys, n, error);
+    return is_fixed(b) ? report_digests(digests_add(&b->digests, keys, n), error)
+                       : observe(b, keys, n, error);
 }
 
 enum weir_status weir_build_add_bytes(weir_builder *b, const struct weir_bytes *bytes, size_t n,
                                       struct weir_error *error)
 {
     const struct config *c = &b->planned.config;
-    struct weir_key keys[AT_ONCE];
+    struct weir_key keys[BATCH];
     enum weir_status status = WEIR_OK;
 
     for (size_t at = 0, some; at < n && status == WEIR_OK; at += some) {
-        some = n - at < AT_ONCE ? n - at : AT_ONCE;
+        some = n - at < BATCH ? n - at : BATCH;
         for (size_t i = 0; i < some; i++) {
             struct hash128 h = hash_by(c->hash, bytes[at + i].data, bytes[at + i].size, c->seed);
 
@@ -170,7 +166,7 @@ enum weir_status weir_build_add_bytes(weir_builder *b, const struct weir_bytes *
 
 /* ---- finishing a fixed filter ---- */
 
-/* What filling takes meanwhile. */
+/* Temporary state while a filter is filled. */
 struct filling {
     weir_filter *w;
     struct fixed_parts parts;
@@ -179,7 +175,7 @@ struct filling {
     void *scratch;
 };
 
-/* All parts. WEIR_FULL: one of them has too many keys. */
+/* Fill all parts. WEIR_FULL: one of them has too many keys. */
 static enum weir_status fill_parts(weir_builder *b, struct filling *f)
 {
     enum weir_status status = WEIR_OK;
@@ -216,15 +212,15 @@ static enum weir_status fill_handle(weir_builder *b, weir_filter *w)
     return status;
 }
 
-/* No capacity helps: the keys are no hashes. */
-static enum weir_status say_uneven(const weir_builder *b, struct weir_error *error)
+/* More capacity does not help: the keys are not hashes. */
+static enum weir_status report_uneven(const weir_builder *b, struct weir_error *error)
 {
     return error_say(error, WEIR_ERROR_UNEVEN_KEYS, b->planned.config.ops->is.about.name,
-                     " has no room for keys that are not spread evenly; hash them by weir/hash.h",
+                     " cannot store keys that are not spread evenly; hash them with weir/hash.h",
                      NULL);
 }
 
-/* One of the capacity that its configuration says; WEIR_FULL if that is too little. */
+/* Make a filter of the configured capacity. WEIR_FULL if it is too small. */
 static enum weir_status make_fixed(weir_builder *b, weir_filter **out, struct weir_error *error)
 {
     struct planned *p = &b->planned;
@@ -236,22 +232,22 @@ static enum weir_status make_fixed(weir_builder *b, weir_filter **out, struct we
         }
         return WEIR_BAD_CONFIG;
     }
-    weir_filter *w = handle_open(&p->config, &p->shape, &b->of_handle);
+    weir_filter *w = filter_new(p, &b->of_handle, false);
     if (!w)
-        return error_no_memory(error, p->config.memory / 8, handle_bytes(&p->shape), &b->of_handle);
+        return handle_no_memory(&filter_kind, p, &b->of_handle, error);
     enum weir_status status = fill_handle(b, w);
     if (status == WEIR_OK)
         *out = w;
     else
         weir_close(w);
-    return status == WEIR_FULL ? status : say_digests(status, error);
+    return status == WEIR_FULL ? status : report_digests(status, error);
 }
 
 static enum weir_status finish_fixed(weir_builder *b, weir_filter **out, struct weir_error *error)
 {
     struct config *c = &b->planned.config;
     uint64_t different;
-    enum weir_status status = say_digests(digests_settle(&b->digests, &different), error);
+    enum weir_status status = report_digests(digests_settle(&b->digests, &different), error);
     uint64_t capacity = different ? different : 1;
 
     for (int i = 0; status == WEIR_OK && !*out && i < ENLARGEMENTS; i++) {
@@ -266,7 +262,7 @@ static enum weir_status finish_fixed(weir_builder *b, weir_filter **out, struct 
     if (status != WEIR_OK)
         return status == WEIR_BAD_CONFIG ? WEIR_FULL : status;
     if (!*out)
-        return say_uneven(b, error);
+        return report_uneven(b, error);
     (*out)->observed = b->added;
     (*out)->seen = b->added - different;
     return WEIR_OK;

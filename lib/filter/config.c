@@ -1,5 +1,5 @@
-/* config.c - the filters there are, and what they can be asked for. list.h is the
- * only list of them. */
+/* config.c - the list of filters, their parameters, and helpers for plan(). list.h names the
+ * filters. */
 #include "filter/config.h"
 
 #include "filter/filter.h"
@@ -25,7 +25,7 @@ static void write_importance(struct text *t, const void *value)
     importance_write(t, value);
 }
 
-#define ENTER_MOST 0.5 /* of the line */
+#define ENTER_MAX 0.5 /* maximum share of a line */
 
 static bool read_enter(struct span text, void *value)
 {
@@ -35,7 +35,7 @@ static bool read_enter(struct span text, void *value)
     *enter = 0;
     if (span_is(text, "front"))
         return true;
-    if (!span_rate(text, &share) || share > ENTER_MOST)
+    if (!span_rate(text, &share) || share > ENTER_MAX)
         return false;
     *enter = (uint64_t)(share * ENTER_WHOLE + 0.5);
     return true;
@@ -63,7 +63,7 @@ static const struct parameter_row rows[PARAMETERS] = {
         "keys it is sized for"}, .kind = A_COUNT, .offset = AT(capacity),
         .min = 1, .max = COUNT_MAX},
     [PARAMETER_FPR] = {{"fpr", "a rate above 0 and below 1: 0.01, 1%, 1e-4",
-        "ceiling of false positives"}, .kind = A_RATE, .offset = AT(fpr)},
+        "maximum false-positive rate"}, .kind = A_RATE, .offset = AT(fpr)},
     [PARAMETER_K] = {{"k", "a whole number from 1 to 32",
         "hash functions"}, .kind = A_COUNT, .offset = AT(k),
         .min = 1, .max = K_MAX},
@@ -74,40 +74,40 @@ static const struct parameter_row rows[PARAMETERS] = {
         "cells lowered per arrival (P)"}, .kind = A_COUNT, .offset = AT(decay),
         .min = 1, .max = DECAY_MAX},
     [PARAMETER_P_STAR] = {{"p-star", "a rate from 0 to 1: 0.03, 3%",
-        "chance of insertion below which every new key is inserted"},
+        "insertion probability below which every new key is inserted"},
         .kind = A_SHARE, .offset = AT(p_star),
         .min = 0, .max = 1000000000},
     [PARAMETER_WINDOW] = {{"window", "a count from 1 to 1T: 100k, 10M",
-        "latest records whose keys are seen for certain"}, .kind = A_COUNT, .offset = AT(window),
+        "number of latest records whose keys are always seen"}, .kind = A_COUNT, .offset = AT(window),
         .min = 1, .max = COUNT_MAX},
     [PARAMETER_SPAN] = {{"span", "a time from 4ms to 36500d: 500ms, 10s, 5m, 2h, 1d",
-        "keys of so long a time are seen for certain"}, .kind = A_TIME, .offset = AT(span),
+        "time for which keys are always seen"}, .kind = A_TIME, .offset = AT(span),
         .min = 4, .max = UINT64_C(3153600000000)},
     [PARAMETER_REFRESH] = {{"refresh", "yes, or no with window= or span=",
-        "does a repeat renew its key's time"}, .kind = A_WORD, .offset = AT(refresh),
+        "whether a repeat renews its key's time"}, .kind = A_WORD, .offset = AT(refresh),
         .words = yes_or_no},
     [PARAMETER_SLICES] = {{"slices", "a whole number from 1 to 96",
         "generations kept (l)"}, .kind = A_COUNT, .offset = AT(slices),
         .min = 1, .max = SLICES_MAX - K_MAX},
     [PARAMETER_WIDTH] = {{"width", "8 to 16, 20, 24 or 32",
-        "bits per fingerprint, at least"}, .kind = A_COUNT, .offset = AT(width),
+        "minimum bits per fingerprint"}, .kind = A_COUNT, .offset = AT(width),
         .min = 8, .max = 32},
     [PARAMETER_SLOTS] = {{"slots", "a whole number from 1 to 63",
-        "fingerprints per line, at most"}, .kind = A_COUNT, .offset = AT(slots),
+        "maximum fingerprints per cache line"}, .kind = A_COUNT, .offset = AT(slots),
         .min = 1, .max = 63},
     [PARAMETER_BITS] = {{"bits", "4 to 16, 20, 24 or 32",
         "bits per fingerprint"}, .kind = A_COUNT, .offset = AT(bits),
         .min = 4, .max = 32},
     [PARAMETER_IMPORTANCE] = {{"importance", "a range such as 1-50, or log, percentile, capped or none",
-        "how importance becomes a class"}, .kind = ITS_OWN,
+        "mapping of importance to classes"}, .kind = ITS_OWN,
         .offset = AT(importance), .read = read_importance, .write = write_importance},
     [PARAMETER_ENTER] = {{"enter", "front, or a share of the line up to half: 0.25, 10%",
-        "how far behind the front a new key enters"}, .kind = ITS_OWN,
+        "insertion depth of new keys behind the front"}, .kind = ITS_OWN,
         .offset = AT(enter), .read = read_enter, .write = write_enter},
-    [PARAMETER_HASH] = {{"hash", "xxh3, or sip where strangers choose the keys",
+    [PARAMETER_HASH] = {{"hash", "xxh3, or sip for untrusted keys",
         "hash function"}, .kind = A_WORD, .offset = AT(hash), .words = parameter_hashes},
     [PARAMETER_SEED] = {{"seed", "a whole number below 2^64",
-        "seed of hashing and chance (random if not given)"}, .kind = A_COUNT, .offset = AT(seed),
+        "seed of hashes and random numbers (default: random)"}, .kind = A_COUNT, .offset = AT(seed),
         .min = 0, .max = UINT64_MAX},
 #undef AT
 };
@@ -150,7 +150,7 @@ const struct grammar filter_grammar = {
     .wishes = HAS(PARAMETER_FPR),
     .if_set = HAS(PARAMETER_CAPACITY) | HAS(PARAMETER_WINDOW) | HAS(PARAMETER_SPAN) |
               HAS(PARAMETER_REFRESH) | HAS(PARAMETER_ENTER),
-    .aside = HAS(PARAMETER_CAPACITY),
+    .ignored = HAS(PARAMETER_CAPACITY),
     .chance = HAS(PARAMETER_HASH) | HAS(PARAMETER_SEED),
     .divided = HAS(PARAMETER_MEMORY) | HAS(PARAMETER_CAPACITY) | HAS(PARAMETER_WINDOW),
     .seed = PARAMETER_SEED,
@@ -185,8 +185,8 @@ bool config_window_fits(const struct config *c, double reached, struct weir_erro
         return true;
     return error_refuse(
         error, WEIR_ERROR_LIMIT_UNREACHABLE, c->is.of->about.name,
-        " cannot keep window= in this memory: it would take almost every key for seen; give "
-        "it more memory or a smaller window",
+        " cannot keep window= in this memory: it would report almost every key as seen; use "
+        "more memory or a smaller window",
         NULL);
 }
 

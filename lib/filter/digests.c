@@ -19,20 +19,20 @@ static void drop(const struct digests *d, struct growing *g)
     *g = (struct growing){0};
 }
 
-/* Room for so many bytes; what is there stays. */
+/* Grow to at least this many bytes. The content is kept. */
 static bool grow(const struct digests *d, struct growing *g, uint64_t bytes)
 {
-    struct growing larger = {.room = g->room ? g->room : 4096};
+    struct growing larger = {.size = g->size ? g->size : 4096};
 
-    if (bytes <= g->room)
+    if (bytes <= g->size)
         return true;
-    while (larger.room < bytes)
-        larger.room *= 2;
-    larger.at = memory_open(&d->memory, larger.room, &larger.allocation);
+    while (larger.size < bytes)
+        larger.size *= 2;
+    larger.at = memory_open(&d->memory, larger.size, &larger.allocation);
     if (!larger.at)
         return false;
     if (g->at)
-        memcpy(larger.at, g->at, (size_t)g->room);
+        memcpy(larger.at, g->at, (size_t)g->size);
     drop(d, g);
     *g = larger;
     return true;
@@ -45,7 +45,7 @@ static bool in_slabs(const struct digests *d)
     return !d->spill.put;
 }
 
-/* A slab, as a block of memory and what gives it back. */
+/* A slab of memory and its allocation. */
 struct slab {
     uint8_t *at;
     void *allocation;
@@ -103,7 +103,7 @@ static uint64_t *buffer_of(const struct digests *d, uint32_t bin)
 enum weir_status digests_open(struct digests *d, const struct memory *memory)
 {
     *d = (struct digests){.memory = *memory};
-    d->recent[0] = 1; /* the digest 0 was not there yet */
+    d->recent[0] = 1; /* mark digest 0 as not added yet */
     return grow(d, &d->buffers, DIGEST_BINS * BLOCK_BYTES) ? WEIR_OK : WEIR_NO_MEMORY;
 }
 
@@ -118,7 +118,7 @@ void digests_close(struct digests *d)
     drop(d, &d->sorted);
 }
 
-/* A bin's buffer is full: one more block. */
+/* Write the full buffer of a bin as a block. */
 static enum weir_status empty_buffer(struct digests *d, uint32_t bin)
 {
     struct digest_bin *b = &d->bin[bin];
@@ -143,7 +143,7 @@ enum weir_status digests_add(struct digests *d, const struct weir_key *keys, siz
         uint64_t digest = keys[i].lo, *recent = &d->recent[digest % DIGESTS_RECENT];
         uint32_t bin = (uint32_t)(digest >> 56);
 
-        if (*recent == digest) /* those that come again and again are kept once */
+        if (*recent == digest) /* frequent keys are stored once */
             continue;
         *recent = digest;
         buffer_of(d, bin)[d->bin[bin].n++ % DIGEST_BLOCK] = digest;
@@ -155,8 +155,8 @@ enum weir_status digests_add(struct digests *d, const struct weir_key *keys, siz
 
 /* ---- sorting ---- */
 
-/* By byte, from the lowest to the last but one: those of a bin have the same last. Seven
- * passes, so the result is in the other array. */
+/* A radix sort by the lower seven bytes; digests of a bin have the same upper byte. After seven
+ * passes the result is in the other array. */
 static void sort_bytes(uint64_t *from, uint64_t *to, uint64_t n)
 {
     for (uint32_t shift = 0; shift < 56; shift += 8) {
@@ -178,7 +178,7 @@ static void sort_bytes(uint64_t *from, uint64_t *to, uint64_t n)
     }
 }
 
-/* For a few, in place. */
+/* Insertion sort, for a few digests. */
 static void sort_few(uint64_t *digests, uint64_t n)
 {
     for (uint64_t i = 1; i < n; i++) {
@@ -192,7 +192,7 @@ static void sort_few(uint64_t *digests, uint64_t n)
 
 #define FEW 64
 
-/* Of the work: ascending, each once. False if memory is short. */
+/* Sort the digests of a bin and drop duplicates. Returns false if out of memory. */
 static bool sort_work(struct digests *d, uint64_t *n)
 {
     uint64_t kept = 0, *digests = d->work.at;
@@ -200,7 +200,7 @@ static bool sort_work(struct digests *d, uint64_t *n)
     if (*n <= FEW) {
         sort_few(digests, *n);
     } else {
-        if (!grow(d, &d->sorted, d->work.room))
+        if (!grow(d, &d->sorted, d->work.size))
             return false;
         sort_bytes(d->work.at, d->sorted.at, *n);
         struct growing swapped = d->work;
@@ -215,16 +215,17 @@ static bool sort_work(struct digests *d, uint64_t *n)
     return true;
 }
 
-/* Room in the work for one more block: by dropping repeats if that gives half of it back. */
-static enum weir_status make_room(struct digests *d, uint64_t *n)
+/* Make space for one more block: by dropping duplicates if that frees half of it, otherwise by
+ * growing. */
+static enum weir_status make_space(struct digests *d, uint64_t *n)
 {
-    if ((*n + DIGEST_BLOCK) * sizeof(uint64_t) <= d->work.room)
+    if ((*n + DIGEST_BLOCK) * sizeof(uint64_t) <= d->work.size)
         return WEIR_OK;
     if (!sort_work(d, n))
         return WEIR_NO_MEMORY;
-    if (2 * (*n + DIGEST_BLOCK) * sizeof(uint64_t) <= d->work.room)
+    if (2 * (*n + DIGEST_BLOCK) * sizeof(uint64_t) <= d->work.size)
         return WEIR_OK;
-    return grow(d, &d->work, 2 * d->work.room) ? WEIR_OK : WEIR_NO_MEMORY;
+    return grow(d, &d->work, 2 * d->work.size) ? WEIR_OK : WEIR_NO_MEMORY;
 }
 
 static enum weir_status load_bin(struct digests *d, uint32_t bin, uint64_t *n)
@@ -236,7 +237,7 @@ static enum weir_status load_bin(struct digests *d, uint32_t bin, uint64_t *n)
 
     *n = 0;
     for (uint64_t i = 0; i < blocks && status == WEIR_OK; i++) {
-        status = make_room(d, n);
+        status = make_space(d, n);
         if (status == WEIR_OK)
             status = get_block(d, block, (uint64_t *)d->work.at + *n);
         *n += DIGEST_BLOCK;
@@ -244,7 +245,7 @@ static enum weir_status load_bin(struct digests *d, uint32_t bin, uint64_t *n)
             block = ((const uint32_t *)d->chain.at)[block];
     }
     if (status == WEIR_OK)
-        status = make_room(d, n);
+        status = make_space(d, n);
     if (status != WEIR_OK)
         return status;
     memcpy((uint64_t *)d->work.at + *n, buffer_of(d, bin), (size_t)rest * sizeof(uint64_t));
@@ -252,7 +253,7 @@ static enum weir_status load_bin(struct digests *d, uint32_t bin, uint64_t *n)
     return WEIR_OK;
 }
 
-/* Back to where they came from: they have become no more. */
+/* Write a bin back to its blocks; it never has more digests than before. */
 static enum weir_status store_bin(struct digests *d, uint32_t bin, uint64_t n)
 {
     struct digest_bin *b = &d->bin[bin];
@@ -303,7 +304,7 @@ void digests_begin(struct digest_reader *r, struct digests *from)
     r->holds = false;
 }
 
-/* At the beginning of a block: have it. */
+/* Load the block that begins at the current position. */
 static enum weir_status hold_block(struct digest_reader *r)
 {
     const struct digests *d = r->from;
@@ -317,7 +318,7 @@ static enum weir_status hold_block(struct digest_reader *r)
     return get_block(d, r->block, r->held);
 }
 
-/* Is there another? Then its block is held. */
+/* Find the next digest and load its block. Returns false at the end. */
 static bool find_next(struct digest_reader *r, enum weir_status *status)
 {
     while (r->bin < DIGEST_BINS && r->at == r->from->bin[r->bin].n) {

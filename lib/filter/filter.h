@@ -1,18 +1,18 @@
-/* filter.h - the waist from inside: what a filter is made of and must say.
+/* filter.h - the interface of a filter: what it consists of, and the functions it implements.
  *
- * struct weir_filter holds every byte, so that saving, loading, cloning, clearing and
- * measuring are each written once. A filter file owns behaviour only:
+ * struct weir_filter contains the whole state, so opening, saving, loading, cloning, clearing and
+ * measuring are written once (filter_handle.c). A filter file implements only its behavior:
  *
- *   plan    complete the configuration, say how many cells of what width
- *   touch   work out the places of a key, and prefetch them
- *   touch_victims   prefetch what admit will clear (or NO_VICTIMS)
- *   look    prefetch what a line that has come says is needed next (or none)
- *   probe   was it seen? Pure.
- *   admit   remember it, make room
+ *   plan               complete the configuration, and compute the number and width of cells
+ *   prefetch           compute the positions of a key, and prefetch them
+ *   prefetch_victims   prefetch the cells that insert will clear (or define NO_VICTIMS)
+ *   prefetch_next      prefetch what a line that has arrived shows to be needed next (optional)
+ *   probe              was the key seen? Does not modify the filter.
+ *   insert             record the key, and evict others if necessary
  *
- * and ends with #include "loops.h", which compiles them into the loops over one
- * key and over batches. Adding a filter = one such file, one line in list.h,
- * one golden file, one row in docs/filters.md. */
+ * It ends with #include "filter/loops.h", which compiles these functions into the loops over
+ * single keys and batches. A new filter is one such file, one line in list.h, one golden file and
+ * one row in docs/filters.md. */
 #ifndef WEIR_FILTER_FILTER_H
 #define WEIR_FILTER_FILTER_H
 
@@ -30,32 +30,32 @@
 #define REGISTERS K_MAX
 #define SHAPE_DETAILS 5
 
-/* The storage a filter asks for. */
+/* The memory that a filter needs. */
 struct shape {
     uint64_t cells;                 /* per plane */
-    uint32_t planes;                /* arrays of cells, all alike */
+    uint32_t planes;                /* arrays of cells of equal size */
     uint32_t width;                 /* bits per cell */
-    uint32_t registers;             /* 64-bit numbers beside the cells */
-    uint32_t lines;                 /* cache lines one observation touches, at most */
-    uint64_t detail[SHAPE_DETAILS]; /* the filter's own: what its plan worked out */
+    uint32_t registers;             /* 64-bit numbers besides the cells */
+    uint32_t lines;                 /* maximum cache lines that one observation accesses */
+    uint64_t detail[SHAPE_DETAILS]; /* computed by plan, for the filter itself */
 };
 
-/* A fixed filter is filled part by part: a key belongs to the part that the upper bits of its
- * digest, the low half of its hash, say. */
+/* A fixed filter is filled part by part. The upper bits of a key's digest, which is the low half of
+ * its hash, select the part. */
 struct fixed_parts {
-    uint64_t parts, keys; /* keys: of a part, at most */
-    uint64_t scratch;     /* bytes that filling one takes meanwhile */
+    uint64_t parts, keys; /* keys: maximum per part */
+    uint64_t scratch;     /* temporary bytes for filling a part */
 };
 
 struct fixed_ops {
     struct fixed_parts (*parts)(const weir_filter *w);
-    /* The digests are ascending, without repeats. False if they are too many, or do not go
-     * together: a filter of more capacity is needed. */
+    /* The digests are ascending and distinct. Returns false if there are too many, or if they
+     * cannot be solved: then a filter of more capacity is needed. */
     bool (*fill_part)(weir_filter *w, uint64_t part, const uint64_t *digests, size_t n,
                       void *scratch);
 };
 
-/* A spec that is complete, and the storage that it comes to. */
+/* A completed spec and its memory. */
 struct planned {
     struct config config;
     struct shape shape;
@@ -66,33 +66,31 @@ struct weir_filter {
     const struct filter_ops *ops;
     struct config config;
     struct shape shape;
-    uint64_t sparse; /* keys to observe before it gets huge pages; 0: that is done (memory.h) */
     uint8_t *cells;
     uint64_t stride; /* bytes from plane to plane */
-    bool is_view;    /* the cells are the caller's, and are not to be written to */
     uint64_t observed, seen;
     uint64_t reg[REGISTERS];
     struct sample sample;
 };
 
-#define KEYS_AHEAD 32 /* so many keys of a batch at most are on their way; a power of two */
+#define KEYS_AHEAD 32 /* maximum keys of a batch between prefetch and probe; a power of two */
 
-/* A key on its way in: touch() fills in its places some keys before its turn
- * comes to be probed and admitted. */
+/* A key of a batch. prefetch() computes its positions some keys before it is probed and
+ * inserted. */
 struct arrival {
     struct weir_key key;
-    uint64_t number; /* of keys shown before it */
+    uint64_t number; /* number of keys observed before it */
     uint64_t at[K_MAX];
-    uint64_t way[5]; /* how far look() has come: its own */
+    uint64_t progress[5]; /* state of prefetch_next() */
 };
 
-/* Some of a batch: keys[at[0]], keys[at[1]] ..., whose verdicts go to the same places; and
- * those that another filter is shown after them, to be fetched ahead. */
+/* Some keys of a batch: keys[at[0]], keys[at[1]] ... Their verdicts have the same indexes. `next`
+ * is the filter that observes its keys after this one, so that they can be prefetched. */
 struct picked {
     const struct weir_key *keys;
-    const uint64_t *slot_refs; /* of all keys of the batch, as locate() has them; or NULL */
+    const uint64_t *slot_refs; /* of all keys of the batch, from locate(); or NULL */
     uint8_t *verdicts;
-    const uint16_t *at; /* NULL: all, in their order */
+    const uint16_t *at; /* NULL: all, in order */
     size_t n;
     const weir_filter *next; /* or NULL */
     const uint16_t *next_at;
@@ -100,48 +98,50 @@ struct picked {
 };
 
 struct filter_ops {
-    struct named is; /* name, idea, what it can do; HAS(...) | HAS_ALWAYS */
+    struct named is; /* name, idea, traits; HAS(...) | HAS_ALWAYS */
     bool (*plan)(struct config *c, struct shape *s, struct weir_error *error);
-    double (*error)(const weir_filter *w);  /* chance to take a new key for seen, now */
-    double (*fill)(const weir_filter *w);   /* where that is not the share of cells in use */
-    uint64_t (*lost)(const weir_filter *w); /* keys that fell out of a window early, or NULL */
+    double (*error)(const weir_filter *w);  /* current false-positive rate */
+    double (*fill)(const weir_filter *w);   /* if it is not the share of nonzero cells */
+    uint64_t (*lost)(const weir_filter *w); /* keys evicted before their window ended, or NULL */
 
-    /* from loops.h; one key by its address, for copies from call to call cost as much as a line */
+    /* from loops.h. Keys are passed by address: copying one takes as long as a cache line. */
     bool (*observe)(weir_filter *w, const struct weir_key *key);
     void (*observe_many)(weir_filter *w, const struct weir_key *keys, size_t n, uint8_t *verdicts);
     bool (*ask)(const weir_filter *w, const struct weir_key *key);
     void (*ask_many)(const weir_filter *w, const struct weir_key *keys, size_t n,
                      uint8_t *verdicts);
-    void (*touch)(const weir_filter *w, struct weir_key key); /* fetch its lines */
+    void (*prefetch)(const weir_filter *w, struct weir_key key); /* prefetch its lines */
 
-    /* observe_many() of some of a batch; or NULL: whoever wants that copies them together */
+    /* observe_many() for some keys of a batch; NULL: the caller copies them together */
     void (*observe_picked)(weir_filter *w, const struct picked *p);
 
-    /* Where keys are and what is looked for there, for observe_picked(): the same in all filters
-     * of one shape. False if it has no such slot_refs; or NULL. */
+    /* Compute the lines and fingerprints of keys for observe_picked(). They are the same in all
+     * filters of one shape. Returns false if the shape does not have slot_refs; or NULL. */
     bool (*locate)(const weir_filter *w, const struct weir_key *keys, size_t n,
                    uint64_t *slot_refs);
 
-    /* where it has a meaning, or NULL */
+    /* optional functions; NULL if they do not apply */
     bool (*forget)(weir_filter *w, struct weir_key key);
     void (*advance)(weir_filter *w, uint64_t now);
-    uint64_t (*stands)(
-        const weir_filter *w); /* the last time up to which advance() would do nothing */
+    uint64_t (*quiet_until)(
+        const weir_filter *w); /* the last time until which advance() has no effect */
     void (*merge)(weir_filter *into, const weir_filter *from);
-    const char *(*unmergeable)(const struct config *c); /* why, or NULL if it is not */
-    bool (*check)(const weir_filter *w);                /* can these loaded registers be? */
-    bool (*check_cells)(const weir_filter *w);  /* and these cells with them? Reads them all. */
-    const struct fixed_ops *fixed;              /* it cannot learn: builder.c makes it */
-    uint64_t (*overflow)(const weir_filter *w); /* showings for which there was no room */
-    uint32_t (*count)(const weir_filter *w, struct weir_key key); /* showings stored of a key */
+    void (*grow)(weir_filter *into, const weir_filter *from); /* into an empty one, of a multiple */
+    const char *(*unmergeable)(
+        const struct config *c);               /* the reason, or NULL if it can be merged */
+    bool (*check)(const weir_filter *w);       /* are loaded registers possible? */
+    bool (*check_cells)(const weir_filter *w); /* are the loaded cells possible? Reads all cells. */
+    const struct fixed_ops *fixed;             /* a filter that is only built, by builder.c */
+    uint64_t (*overflow)(const weir_filter *w); /* keys not recorded for lack of memory */
+    uint32_t (*count)(const weir_filter *w, struct weir_key key); /* stored insertions of a key */
 
-    /* What it will do on such a stream, by its model; false where that has none.
-     * The configuration is complete, p is all NAN before. */
+    /* Predict the behavior on a stream. Returns false if there is no model for it. The
+     * configuration is complete; all fields of p are NAN. */
     bool (*predict)(const struct config *c, const struct shape *s, const struct stream_model *m,
                     struct prediction *p);
 };
 
-/* Bytes from plane to plane, and of all planes: in memory as in a file. */
+/* Bytes of a plane and of all planes, in memory and in files. */
 static inline uint64_t shape_stride(const struct shape *s)
 {
     return memory_lines(cells_size(s->cells, s->width));
@@ -154,48 +154,34 @@ static inline uint64_t shape_bytes(const struct shape *s)
 
 extern const struct handle_kind filter_kind;
 
-/* Made from a struct planned. */
-struct handle *handle_of_plan(const void *planned, const struct memory *memory, bool sparse);
-enum weir_status handle_no_memory(const void *planned, const struct memory *memory,
-                                  struct weir_error *error);
+/* Complete the spec of a filter that can be opened, not built. */
+enum weir_status filter_plan(const char *spec, struct planned *p, struct weir_error *error);
 
-/* WEIR_UNSUPPORTED if it cannot learn, and is to be built. */
-enum weir_status handle_check_open(const void *planned, struct weir_error *error);
+/* Make an empty filter; NULL if out of memory. A sparse one is filled key by key, others at
+ * once. */
+static inline weir_filter *filter_new(const struct planned *p, const struct memory *memory,
+                                      bool sparse)
+{
+    return (weir_filter *)handle_new(&filter_kind, p, memory, sparse);
+}
 
-/* What a spec comes to of which a filter can be opened. */
-enum weir_status handle_plan(const char *spec, struct planned *p, struct weir_error *error);
+/* Are the counters, registers and sample possible? */
+bool filter_words_possible(const weir_filter *w);
 
-/* All that a handle of this shape occupies, and a view. */
-uint64_t handle_bytes(const struct shape *shape);
-uint64_t handle_view_bytes(void);
+/* spec_differ() for two shards of one filter: shards of a fixed filter may differ in size. */
+bool filter_shards_differ(const struct config *a, const struct config *b, char *of_a, char *of_b);
 
-/* An empty filter from a configuration that is complete; NULL if memory is short. One that is
- * filled at once, or that learns key by key. */
-weir_filter *handle_open(const struct config *config, const struct shape *shape,
-                         const struct memory *memory);
-
-weir_filter *handle_open_sparse(const struct config *config, const struct shape *shape,
-                                const struct memory *memory);
-
-/* One of the words that a head has, on cells that stay where they are. */
-weir_filter *handle_view(const struct planned *p, const uint8_t *cells,
-                         const struct memory *memory);
-
-/* Are two no shards of one filter? As spec_differ(); but shards of a fixed filter are each as
- * large as their keys need. */
-bool handle_shards_differ(const struct config *a, const struct config *b, char *of_a, char *of_b);
-
-/* weir_load_shards() from a source. divide() is called once, before memory is taken, to make of
- * the memory of the whole that of one shard. */
-enum weir_status handle_load_shards(weir_filter **out, uint32_t most, uint32_t *n,
-                                    weir_source source, void *context, struct memory memory,
+/* weir_load_shards() from a stream. divide() is called once, before memory is allocated; it divides
+ * the memory limit of the whole among the shards. */
+enum weir_status filter_load_shards(weir_filter **out, uint32_t max, uint32_t *n,
+                                    struct part_input stream, struct memory memory,
                                     void (*divide)(struct memory *memory, uint32_t shards),
                                     struct weir_error *error);
 
-/* weir_observe_many() of some of a batch. */
-void handle_observe_picked(weir_filter *w, const struct picked *p);
+/* weir_observe_many() for some keys of a batch. */
+void filter_observe_picked(weir_filter *w, const struct picked *p);
 
-/* Memory shared out evenly over planes of cells. */
+/* Divide the memory evenly among planes of cells. */
 static inline void shape_planes(struct shape *s, const struct config *c, uint32_t planes,
                                 uint32_t width)
 {
@@ -209,13 +195,13 @@ static inline struct cells plane(const weir_filter *w, uint64_t i)
     return (struct cells){w->cells + i * w->stride, w->shape.cells, w->shape.width};
 }
 
-/* Where the i-th hash function of a key points, in 0..n-1. */
+/* The position of a key by its i-th hash function, in 0..n-1. */
 static inline uint64_t place(struct weir_key key, uint32_t i, uint64_t n)
 {
     return bits_scale(hash_word(key.lo, key.hi, i), n);
 }
 
-/* A key of another seed or hash= is a caller's bug. */
+/* A key hashed for another seed= or hash= is a bug of the caller. */
 static inline void check_keys(const struct config *c, const struct weir_key *keys, size_t n)
 {
 #ifdef WEIR_DEBUG
@@ -228,13 +214,13 @@ static inline void check_keys(const struct config *c, const struct weir_key *key
 #endif
 }
 
-/* The random numbers of an arrival. */
-static inline struct rng draws(const weir_filter *w, const struct arrival *a)
+/* The random numbers for a key. */
+static inline struct rng arrival_rng(const weir_filter *w, const struct arrival *a)
 {
     return rng_at(w->config.seed, a->number);
 }
 
-/* The class of a key, 1..classes; the sample learns from every arrival. */
+/* The class of a key, 1..classes. The sample is updated with every observation. */
 static inline uint32_t class_of(weir_filter *w, struct weir_key key, uint32_t classes)
 {
     const struct importance *imp = &w->config.importance;

@@ -1,4 +1,4 @@
-/* list.h - every filter, in the order in which they are listed to people. */
+/* list.h - all filters, in the order of listings. The first is the default. */
 FILTER(recent)
 FILTER(bloom)
 FILTER(counting)

@@ -1,33 +1,36 @@
 /* loops.h - the loops over keys, compiled once per filter.
  *
- * Included at the end of a filter file, after its static touch, touch_victims, probe
- * and admit, so that they are inlined here and a batch costs no calls. A batch
- * runs in two steps, some keys apart: a key is prepared (its places worked out,
- * its lines on their way), and shown when they have come.
+ * It is included at the end of a filter file, after the static functions prefetch,
+ * prefetch_victims, probe and insert, so that they are inlined and a batch costs no function
+ * calls. In a batch, each key goes through two steps some keys apart: it is prepared (its
+ * positions are computed and prefetched), then recorded (probed and inserted) when its lines have
+ * arrived.
  *
- * Where one line says which is needed next, a filter has LOOKS: so many times is a key
- * looked at between the two steps, by look(), which fetches what comes next. It may note
- * what it finds; until the key is shown that may have changed. There touch_victims
- * is for a key that comes alone. LOOKS_TO_ASK: the same where keys are asked.
+ * A filter in which one line determines which line is needed next defines ROUNDS: prefetch_next()
+ * is called this many times between the two steps. It may note what it reads; the cells can change
+ * until the key is recorded. In such filters prefetch_victims is for single keys. QUERY_ROUNDS is
+ * the same for lookups.
  *
- * FILTER_LOOPS names the results for the filter's ops. */
+ * FILTER_LOOPS names the resulting functions for the filter's ops. */
 #ifndef WEIR_FILTER_LOOPS_H
 #define WEIR_FILTER_LOOPS_H
 
-#define LINES_AHEAD 64 /* cache lines in flight: enough to hide memory, few enough for L1 */
+#define LINES_AHEAD                                                                                \
+    64 /* cache lines being prefetched: enough to hide latency, few enough for the first-level     \
+          cache */
 
-#ifndef LOOKS
-#define LOOKS 0
-static inline void look(const weir_filter *w, struct arrival *a)
+#ifndef ROUNDS
+#define ROUNDS 0
+static inline void prefetch_next(const weir_filter *w, struct arrival *a)
 {
     (void)w, (void)a;
 }
 #endif
-#ifndef LOOKS_TO_ASK
-#define LOOKS_TO_ASK 0
+#ifndef QUERY_ROUNDS
+#define QUERY_ROUNDS 0
 #endif
 
-/* Keys from one step to the next. */
+/* The number of keys from one step to the next. */
 static inline size_t keys_apart(const weir_filter *w, size_t looks)
 {
     size_t steps = looks + 1, least = 2 * steps, ahead = LINES_AHEAD / w->shape.lines;
@@ -36,21 +39,21 @@ static inline size_t keys_apart(const weir_filter *w, size_t looks)
     return ahead / steps;
 }
 
-/* Look at those keys of a batch of n for which it is time when the i-th is prepared. */
-static inline void look_at_some(const weir_filter *w, struct arrival *ring, size_t i, size_t apart,
-                                size_t n, size_t looks)
+/* Call prefetch_next() for the keys that are due when the i-th of n keys is prepared. */
+static inline void prefetch_next_some(const weir_filter *w, struct arrival *ring, size_t i,
+                                      size_t apart, size_t n, size_t looks)
 {
     for (size_t j = looks; j > 0; j--) {
-        size_t key = i - j * apart; /* one before the first is beyond any */
+        size_t key = i - j * apart; /* wraps around for keys before the first */
 
         if (key < n)
-            look(w, &ring[key % KEYS_AHEAD]);
+            prefetch_next(w, &ring[key % KEYS_AHEAD]);
     }
 }
 
-#ifndef ONLY_ASKED /* a filter that cannot learn has no more than touch and probe */
-#ifdef NO_VICTIMS  /* a filter has no cells to fetch beside those of the key */
-static inline void touch_victims(const weir_filter *w, const struct arrival *a)
+#ifndef QUERY_ONLY /* a filter that cannot record keys only has prefetch and probe */
+#ifdef NO_VICTIMS  /* a filter that accesses only the cells of the key */
+static inline void prefetch_victims(const weir_filter *w, const struct arrival *a)
 {
     (void)w, (void)a;
 }
@@ -61,17 +64,17 @@ static inline void prepare(const weir_filter *w, struct arrival *a, struct weir_
 {
     a->key = key;
     a->number = number;
-    touch(w, a);
-    if (!LOOKS)
-        touch_victims(w, a);
+    prefetch(w, a);
+    if (!ROUNDS)
+        prefetch_victims(w, a);
 }
 
-#ifndef FUSED_SHOW /* a filter whose probe and admit are one brings its own */
-static inline bool show(weir_filter *w, const struct arrival *a)
+#ifndef FUSED_RECORD /* a filter whose probe and insert are one function defines its own */
+static inline bool record(weir_filter *w, const struct arrival *a)
 {
     bool seen = probe(w, a);
 
-    admit(w, a, seen);
+    insert(w, a, seen);
     w->observed++;
     w->seen += seen;
     return seen;
@@ -83,32 +86,32 @@ static bool observe(weir_filter *w, const struct weir_key *key)
     struct arrival a;
 
     prepare(w, &a, *key, w->observed);
-    if (LOOKS) /* it comes alone: there is no time to look */
-        touch_victims(w, &a);
-    return show(w, &a);
+    if (ROUNDS) /* a single key: there is no time for rounds */
+        prefetch_victims(w, &a);
+    return record(w, &a);
 }
 
 static void observe_many(weir_filter *w, const struct weir_key *keys, size_t n, uint8_t *verdicts)
 {
     struct arrival ring[KEYS_AHEAD];
-    size_t apart = keys_apart(w, LOOKS), ahead = apart * (LOOKS + 1);
+    size_t apart = keys_apart(w, ROUNDS), ahead = apart * (ROUNDS + 1);
     uint64_t first = w->observed;
 
     for (size_t i = 0; i < n + ahead; i++) {
         if (i >= ahead)
-            verdicts[i - ahead] = show(w, &ring[(i - ahead) % KEYS_AHEAD]);
-        look_at_some(w, ring, i, apart, n, LOOKS);
+            verdicts[i - ahead] = record(w, &ring[(i - ahead) % KEYS_AHEAD]);
+        prefetch_next_some(w, ring, i, apart, n, ROUNDS);
         if (i < n)
             prepare(w, &ring[i % KEYS_AHEAD], keys[i], first + i);
     }
 }
 #endif
 
-static inline void touch_to_ask(const weir_filter *w, struct arrival *a)
+static inline void prefetch_for_query(const weir_filter *w, struct arrival *a)
 {
-    touch(w, a);
-#if LOOKS_TO_ASK
-    touch_victims(w, a);
+    prefetch(w, a);
+#if QUERY_ROUNDS
+    prefetch_victims(w, a);
 #endif
 }
 
@@ -117,35 +120,35 @@ static bool ask(const weir_filter *w, const struct weir_key *key)
     struct arrival a;
 
     a.key = *key;
-    touch_to_ask(w, &a);
+    prefetch_for_query(w, &a);
     return probe(w, &a);
 }
 
 static void ask_many(const weir_filter *w, const struct weir_key *keys, size_t n, uint8_t *verdicts)
 {
     struct arrival ring[KEYS_AHEAD];
-    size_t apart = keys_apart(w, LOOKS_TO_ASK), ahead = apart * (LOOKS_TO_ASK + 1);
+    size_t apart = keys_apart(w, QUERY_ROUNDS), ahead = apart * (QUERY_ROUNDS + 1);
 
     for (size_t i = 0; i < n + ahead; i++) {
         if (i >= ahead)
             verdicts[i - ahead] = probe(w, &ring[(i - ahead) % KEYS_AHEAD]);
-        look_at_some(w, ring, i, apart, n, LOOKS_TO_ASK);
+        prefetch_next_some(w, ring, i, apart, n, QUERY_ROUNDS);
         if (i < n) {
             ring[i % KEYS_AHEAD].key = keys[i];
-            touch(w, &ring[i % KEYS_AHEAD]);
+            prefetch(w, &ring[i % KEYS_AHEAD]);
         }
     }
 }
 
-static void touch_key(const weir_filter *w, struct weir_key key)
+static void prefetch_key(const weir_filter *w, struct weir_key key)
 {
     struct arrival a;
 
     a.key = key;
-    touch_to_ask(w, &a);
+    prefetch_for_query(w, &a);
 }
 
-#ifdef ONLY_ASKED
+#ifdef QUERY_ONLY
 static bool observe(weir_filter *w, const struct weir_key *key)
 {
     return ask(w, key);
@@ -159,6 +162,6 @@ static void observe_many(weir_filter *w, const struct weir_key *keys, size_t n, 
 
 #define FILTER_LOOPS                                                                               \
     .observe = observe, .observe_many = observe_many, .ask = ask, .ask_many = ask_many,            \
-    .touch = touch_key
+    .prefetch = prefetch_key
 
 #endif

@@ -1,14 +1,57 @@
-/* handle.c - open, save and load a filter, a sketch or a screen.
+/* handle.c - open, clone, merge, save and load a filter, a sketch or a screen.
  *
- * Loading is total: any bytes give a usable handle or an error. First the head with its checksum,
- * then the spec by the same reader and planner as a person's, then the sizes that it implies: all
- * of that before memory is taken. The cells are believed when their sums match, the state when
- * take() finds that it can be. */
+ * Loading accepts any bytes: the result is a usable handle or an error. The part's head is checked
+ * first, by its checksum. Its spec is then read and completed as a user's spec is, and must give
+ * the size that the head states. Only then is memory allocated. The data is verified by checksums,
+ * and last by is_possible(), which checks that this version could have written it. */
 #include "format/handle.h"
+
+#include <string.h>
 
 #include "spec/caller_struct.h"
 
-enum weir_status handle_make(struct handle_request *r, const char *spec, struct weir_error *error)
+/* ---- open and close ---- */
+
+static uint64_t block_bytes(struct handle_size size)
+{
+    return size.head + size.data + size.spare;
+}
+
+uint64_t handle_bytes(const struct handle_kind *kind, const void *record)
+{
+    return memory_taken(block_bytes(kind->size(record)));
+}
+
+enum weir_status handle_no_memory(const struct handle_kind *kind, const void *record,
+                                  const struct memory *memory, struct weir_error *error)
+{
+    return error_no_memory(error, kind->size(record).asked, handle_bytes(kind, record), memory);
+}
+
+struct handle *handle_new(const struct handle_kind *kind, const void *record,
+                          const struct memory *memory, bool sparse)
+{
+    struct handle_size size = kind->size(record);
+    uint64_t bytes = block_bytes(size), uses = 0;
+    void *allocation;
+    struct handle *handle = sparse && size.cells
+                                ? memory_open_sparse(memory, bytes, &allocation, &uses)
+                                : memory_open(memory, bytes, &allocation);
+
+    if (!handle)
+        return NULL;
+    *handle = (struct handle){.kind = kind,
+                              .allocation = allocation,
+                              .bytes = (size_t)memory_taken(bytes),
+                              .memory = *memory,
+                              .data = (uint8_t *)handle + size.head,
+                              .size = size.data,
+                              .sparse = size.cells ? uses / size.cells : 0};
+    kind->begin(handle, record);
+    return handle;
+}
+
+enum weir_status handle_open(struct handle_request *r, const char *spec, struct weir_error *error)
 {
     const struct handle_kind *kind = r->kind;
     struct memory memory;
@@ -21,8 +64,8 @@ enum weir_status handle_make(struct handle_request *r, const char *spec, struct 
         status = kind->check_open(r->record, error);
     if (status != WEIR_OK)
         return status;
-    r->made = kind->make(r->record, &memory, true);
-    return r->made ? WEIR_OK : kind->no_memory(r->record, &memory, error);
+    r->made = handle_new(kind, r->record, &memory, true);
+    return r->made ? WEIR_OK : handle_no_memory(kind, r->record, &memory, error);
 }
 
 void handle_close(struct handle *handle)
@@ -31,16 +74,98 @@ void handle_close(struct handle *handle)
         memory_close(&handle->memory, handle->allocation);
 }
 
+void handle_use_sparse(struct handle *handle, size_t n)
+{
+    handle->sparse -= n < handle->sparse ? n : handle->sparse;
+    if (handle->sparse == 0)
+        memory_fill(handle, handle->bytes - CACHE_LINE, handle->is_used);
+    handle->is_used = true;
+}
+
+/* ---- clone, clear, merge ---- */
+
+void handle_copy(struct handle *to, const struct handle *from)
+{
+    memory_copy(to->data, from->data, from->size);
+    to->kind->copy(to, from);
+}
+
+struct handle *handle_clone(const struct handle *handle, struct weir_error *error)
+{
+    if (handle->is_view) {
+        error_say(error, WEIR_ERROR_READ_ONLY,
+                  "a view cannot be cloned: its cells may be damaged; load it", NULL);
+        return NULL;
+    }
+    struct handle *clone = handle_new(handle->kind, handle_record(handle), &handle->memory, false);
+    if (clone)
+        handle_copy(clone, handle);
+    else
+        handle_no_memory(handle->kind, handle_record(handle), &handle->memory, error);
+    return clone;
+}
+
+void handle_clear(struct handle *handle)
+{
+    if (handle->is_view)
+        return;
+    handle->is_used = false;
+    handle_use(handle, SIZE_MAX);
+    memset(handle->data, 0, (size_t)handle->size);
+    handle->kind->reset(handle);
+}
+
+enum weir_status handle_check_alike(const struct handle *into, const struct handle *from,
+                                    struct weir_error *error)
+{
+    const struct grammar *g = into->kind->grammar;
+    char a[64], b[64];
+
+    if (!spec_differ(g, handle_record(into), handle_record(from), a, b))
+        return WEIR_OK;
+    return error_say(error, spec_mismatch(a), "the ", g->noun, "s differ: ", a, " and ", b,
+                     "; only ", g->noun, "s of one configuration and seed can be merged", NULL);
+}
+
+enum weir_status handle_merge(struct handle *into, const struct handle *from,
+                              struct weir_error *error)
+{
+    if (into->is_view)
+        return error_say(error, WEIR_ERROR_READ_ONLY,
+                         "a view of a saved filter cannot be changed; load it to merge into it",
+                         NULL);
+    enum weir_status status = into->kind->check_merge(into, from, error);
+    if (status == WEIR_OK)
+        status = handle_check_alike(into, from, error);
+    if (status == WEIR_OK && from->is_view)
+        status = error_say(error, WEIR_ERROR_READ_ONLY,
+                           "a view cannot be merged: its cells may be damaged; load it", NULL);
+    return status == WEIR_OK ? into->kind->merge(into, from, error) : status;
+}
+
 /* ---- saving ---- */
 
+/* The cells of a view were never checked, so they are saved with their stored checksums. */
 static void head_of(const struct handle *handle, char spec[WEIR_SPEC_MAX], struct part_head *h)
 {
     const struct handle_kind *kind = handle->kind;
-    size_t length =
-        spec_write(kind->grammar, (const char *)handle + kind->record, spec, WEIR_SPEC_MAX);
+    size_t length = spec_write(kind->grammar, handle_record(handle), spec, WEIR_SPEC_MAX);
 
-    *h = (struct part_head){.shards = 1, .spec = spec, .length = (uint32_t)length};
-    kind->head(handle, h);
+    *h = (struct part_head){.kind = kind->parts[0],
+                            .shards = 1,
+                            .spec = spec,
+                            .length = (uint32_t)length,
+                            .cells = handle->size};
+    if (handle->is_view)
+        h->sums = handle->data + part_lines(handle->size);
+    kind->save_words(handle, h);
+}
+
+static void put_data(const void *what, struct part_writer *out)
+{
+    const struct handle *handle = what;
+
+    part_put(out, handle->data, (size_t)handle->size);
 }
 
 size_t handle_saved_size(const struct handle *handle)
@@ -61,7 +186,8 @@ enum weir_status handle_save(const struct handle *handle, uint32_t shard, uint32
     head_of(handle, spec, &h);
     h.shard = shard;
     h.shards = shards;
-    return part_write(&h, handle->kind->put, handle, sink, context, error);
+    return part_write(&h, handle->kind->put ? handle->kind->put : put_data, handle, sink, context,
+                      error);
 }
 
 size_t handle_save_buffer(const struct handle *handle, void *buffer, size_t size,
@@ -86,8 +212,7 @@ static enum weir_status bad(const struct handle_kind *kind, enum weir_error_code
 
 enum weir_status handle_impossible(const struct handle_kind *kind, struct weir_error *error)
 {
-    return bad(kind, WEIR_ERROR_CONTRADICTORY, "the saved ", " is in a state that cannot be",
-               error);
+    return bad(kind, WEIR_ERROR_CONTRADICTORY, "the saved ", " is in an impossible state", error);
 }
 
 enum weir_status handle_plan_saved(const struct handle_kind *kind, const struct part_head *h,
@@ -103,7 +228,7 @@ enum weir_status handle_plan_saved(const struct handle_kind *kind, const struct 
                         "the saved configuration is not one that this version of weir writes");
     if (!kind->fits(record, h))
         return bad(kind, WEIR_ERROR_CONTRADICTORY, "the saved ",
-                   " is not of the size that its configuration asks for", error);
+                   " does not have the size that its configuration implies", error);
     return WEIR_OK;
 }
 
@@ -112,12 +237,21 @@ enum weir_status handle_load_planned(const struct handle_kind *kind, struct hand
                                      struct part_input in, const struct memory *memory,
                                      struct weir_error *error)
 {
-    *out = kind->make(record, memory, false);
-    if (!*out)
-        return kind->no_memory(record, memory, error);
-    enum weir_status status = kind->take(*out, h, in, error);
+    struct handle *made = *out = handle_new(kind, record, memory, false);
+    enum weir_status status;
+
+    if (!made)
+        return handle_no_memory(kind, record, memory, error);
+    if (kind->load) {
+        status = kind->load(made, h, in, error);
+    } else {
+        kind->load_words(made, h);
+        status = part_input_cells(in, h, made->data, error);
+        if (status == WEIR_OK && !kind->is_possible(made))
+            status = handle_impossible(kind, error);
+    }
     if (status != WEIR_OK) {
-        handle_close(*out);
+        handle_close(made);
         *out = NULL;
     }
     return status;
@@ -159,7 +293,7 @@ enum weir_status handle_load_buffer(struct handle_request *r, struct weir_bytes 
 enum weir_status handle_load_stream(struct handle_request *r, struct part_input in,
                                     struct weir_error *error)
 {
-    uint8_t head[PART_HEAD_MOST];
+    uint8_t head[PART_HEAD_MAX];
     struct part_head h;
     struct memory memory;
     enum weir_status status = caller_memory(r->options, &memory, error);

@@ -1,6 +1,13 @@
-/* handle.h - what filters, sketches and screens have in common. Each begins with a struct handle:
- * one allocation, made for a spec that is complete, and saved as one part (part.h). A struct
- * handle_kind has what differs; opening, saving and loading are written once, in handle.c. */
+/* handle.h - what filters, sketches and screens share.
+ *
+ * Each begins with a struct handle. It is one allocation, opened from a completed spec and saved as
+ * one part of a file (part.h):
+ *
+ *   [its own struct | padding][data | padding][spare]
+ *
+ * The data begins on a cache line; it holds cells, counters or keys. A struct handle_kind describes
+ * what differs. Everything else is written once, in handle.c: open, close, clone, clear, merge,
+ * save, load. lib/typed_calls.c has the public calls, which are thin wrappers. */
 #ifndef WEIR_FORMAT_HANDLE_H
 #define WEIR_FORMAT_HANDLE_H
 
@@ -12,77 +19,144 @@ struct handle {
     const struct handle_kind *kind;
     void *allocation;
     size_t bytes;         /* of the allocation */
-    struct memory memory; /* where all of it comes from */
+    struct memory memory; /* where it comes from */
+    uint8_t *data;        /* of a view: the caller's */
+    uint64_t size;        /* of the data, bytes */
+    uint64_t sparse;      /* keys until it gets huge pages; 0: nothing to do (memory.h) */
+    bool is_used;         /* since it is sparse */
+    bool is_view;         /* the data is the caller's and read-only */
+};
+
+struct handle_size {
+    uint64_t head, data, spare; /* bytes; head is whole cache lines */
+    uint64_t asked;             /* bytes that memory= asks for, for messages */
+    uint64_t cells;             /* accesses per key; 0: the whole data is used at once */
 };
 
 struct handle_kind {
-    const struct grammar *grammar; /* of its specs, which are read into a record */
+    const struct grammar *grammar; /* its specs are read into a record */
     uint32_t parts[2];             /* the kinds of parts that it is saved as */
-    size_t record;                 /* offset of the record in the handle, for writing its spec */
+    size_t record;                 /* offset of the record in the handle */
 
-    /* A handle for a complete record; NULL if memory is short, no_memory() says how much. sparse:
-     * keys are added one by one; else it is filled at once. */
-    struct handle *(*make)(const void *record, const struct memory *memory, bool sparse);
-    enum weir_status (*no_memory)(const void *record, const struct memory *memory,
-                                  struct weir_error *error);
+    /* The size of a handle for a complete record. */
+    struct handle_size (*size)(const void *record);
 
-    /* Saving: fill in kind, cells, words and sums of a head, which are zero. put() puts the cells.
-     */
-    void (*head)(const struct handle *handle, struct part_head *h);
+    /* Fill in a new handle; the data is zero. */
+    void (*begin)(struct handle *handle, const void *record);
+
+    /* Copy, or reset to that of a new handle, all state but the data. */
+    void (*copy)(struct handle *to, const struct handle *from);
+    void (*reset)(struct handle *handle);
+
+    /* Report an error for handles that can never be merged; add one to another of equal spec. */
+    enum weir_status (*check_merge)(const struct handle *into, const struct handle *from,
+                                    struct weir_error *error);
+    enum weir_status (*merge)(struct handle *into, const struct handle *from,
+                              struct weir_error *error);
+
+    /* Saving. save_words() adds words to a part head whose kind is parts[0] and whose cells are the
+     * data; it may change both. put() writes the cells; NULL writes the data. */
+    void (*save_words)(const struct handle *handle, struct part_head *h);
     void (*put)(const void *handle, struct part_writer *out);
 
-    /* Loading: is the part of the kind (NULL: any), and of the size, that the record implies?
-     * take() takes words and cells, and checks that they can be. */
+    /* Loading. Does a part have the kind (NULL: any) and the size of a record? load_words() reads
+     * the words; is_possible() checks words and data. load() replaces both, and the reading of the
+     * data, or is NULL. */
     bool (*is_part)(const void *record, uint32_t part);
     bool (*fits)(const void *record, const struct part_head *h);
-    enum weir_status (*take)(struct handle *handle, const struct part_head *h, struct part_input in,
+    void (*load_words)(struct handle *handle, const struct part_head *h);
+    bool (*is_possible)(const struct handle *handle);
+    enum weir_status (*load)(struct handle *handle, const struct part_head *h, struct part_input in,
                              struct weir_error *error);
 
-    /* What cannot be opened, only loaded; or NULL. */
+    /* Report an error for records that can be loaded but not opened; or NULL. */
     enum weir_status (*check_open)(const void *record, struct weir_error *error);
 };
 
-/* What a handle is made from: the caller has a record for it, and takes the handle. */
+/* The record of an open handle. */
+static inline const void *handle_record(const struct handle *handle)
+{
+    return (const char *)handle + handle->kind->record;
+}
+
+/* ---- open and close ---- */
+
+/* Parameters of a call that opens or loads. */
 struct handle_request {
     const struct handle_kind *kind;
-    void *record;
+    void *record; /* memory for a record */
     const struct weir_options *options;
-    struct handle *made; /* NULL after an error */
+    struct handle *made; /* the result; NULL after an error */
 };
 
-enum weir_status handle_make(struct handle_request *r, const char *spec, struct weir_error *error);
-void handle_close(struct handle *handle); /* NULL will do */
+enum weir_status handle_open(struct handle_request *r, const char *spec, struct weir_error *error);
+void handle_close(struct handle *handle); /* NULL is allowed */
 
-/* ---- saving ---- */
+/* Make an empty handle from a complete record; NULL if out of memory. A sparse one is filled key
+ * by key, others at once. */
+struct handle *handle_new(const struct handle_kind *kind, const void *record,
+                          const struct memory *memory, bool sparse);
+
+/* Bytes of the allocation for a record, and the error if they are not available. */
+uint64_t handle_bytes(const struct handle_kind *kind, const void *record);
+enum weir_status handle_no_memory(const struct handle_kind *kind, const void *record,
+                                  const struct memory *memory, struct weir_error *error);
+
+/* Count n keys that are about to be added, and give a sparse handle huge pages when it is due. */
+void handle_use_sparse(struct handle *handle, size_t n);
+
+static inline void handle_use(struct handle *handle, size_t n)
+{
+    if (__builtin_expect(handle->sparse != 0, 0))
+        handle_use_sparse(handle, n);
+}
+
+/* ---- clone, clear, merge ---- */
+
+struct handle *handle_clone(const struct handle *handle, struct weir_error *error);
+
+/* Copy the state of a handle to another of the same spec. */
+void handle_copy(struct handle *to, const struct handle *from);
+
+void handle_clear(struct handle *handle);
+
+/* WEIR_MISMATCH if two handles have different specs. */
+enum weir_status handle_check_alike(const struct handle *into, const struct handle *from,
+                                    struct weir_error *error);
+
+enum weir_status handle_merge(struct handle *into, const struct handle *from,
+                              struct weir_error *error);
+
+/* ---- save ---- */
 
 size_t handle_saved_size(const struct handle *handle);
 
-/* As one of so many shards. */
+/* Save as one of several shards. */
 enum weir_status handle_save(const struct handle *handle, uint32_t shard, uint32_t shards,
                              weir_sink sink, void *context, struct weir_error *error);
 
-/* The bytes used; 0 after an error. */
+/* Returns the bytes written; 0 after an error. */
 size_t handle_save_buffer(const struct handle *handle, void *buffer, size_t size,
                           struct weir_error *error);
 
-/* ---- loading ---- */
+/* ---- load ---- */
 
 enum weir_status handle_load_buffer(struct handle_request *r, struct weir_bytes from, size_t *used,
                                     struct weir_error *error);
 enum weir_status handle_load_stream(struct handle_request *r, struct part_input in,
                                     struct weir_error *error);
 
-/* The record of a handle that a head describes: nothing has been asked for yet. */
+/* Read and complete the record that a part head describes. Allocates nothing. */
 enum weir_status handle_plan_saved(const struct handle_kind *kind, const struct part_head *h,
                                    void *record, struct weir_error *error);
 
-/* The handle itself, whichever shard it is. */
+/* Load the handle of a record, whichever shard it is. */
 enum weir_status handle_load_planned(const struct handle_kind *kind, struct handle **out,
                                      const struct part_head *h, const void *record,
                                      struct part_input in, const struct memory *memory,
                                      struct weir_error *error);
 
-/* WEIR_BAD_DATA: words and cells do not go together. */
+/* WEIR_BAD_DATA: the checksums match, but the state is impossible. */
 enum weir_status handle_impossible(const struct handle_kind *kind, struct weir_error *error);
 
 #endif

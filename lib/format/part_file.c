@@ -73,7 +73,7 @@ struct printable_path {
     char path[128];
 };
 
-static struct printable_path show(const char *path)
+static struct printable_path printable(const char *path)
 {
     size_t n = strlen(path);
     struct printable_path s;
@@ -95,9 +95,9 @@ struct file_output {
     const char *path;         /* the caller's */
     char target[PATH_MAX];    /* the same without symbolic links */
     char temporary[PATH_MAX]; /* "" if there is none */
-    size_t directory;         /* bytes of both that name it, with the slash */
+    size_t directory;         /* bytes of the directory in both, with the slash */
     int fd, error;
-    const char *why; /* what is wrong if that is no system error */
+    const char *why; /* what is wrong if it is not a system error */
     size_t used;
     uint8_t buffer[16384];
 };
@@ -114,7 +114,7 @@ static bool fail_because(struct file_output *o, const char *why)
     return false;
 }
 
-/* Follow symbolic links; *old is the file that is to be replaced, if there is one. */
+/* Follow symbolic links. *old is the file to be replaced, if there is one. */
 static bool find_target(struct file_output *o, bool *exists, struct stat *old)
 {
     size_t n = strlen(o->path);
@@ -277,7 +277,7 @@ static enum weir_status output_close(struct file_output *o, enum weir_status sta
         unlink(o->temporary);
     if (!o->error && !o->why)
         return status;
-    return error_say(error, WEIR_ERROR_WRITE_FAILED, "cannot save ", show(o->path).path, ": ",
+    return error_say(error, WEIR_ERROR_WRITE_FAILED, "cannot save ", printable(o->path).path, ": ",
                      o->why ? o->why : reason_of(o->error).text, NULL);
 }
 
@@ -318,7 +318,7 @@ struct file_input {
     const char *path;
     int fd, error;
     size_t at, size; /* of what was read ahead */
-    uint8_t ahead[PART_HEAD_MOST];
+    uint8_t ahead[PART_HEAD_MAX];
 };
 
 /* Read up to `size` bytes: fewer only at the end of the file, or after an error. */
@@ -384,10 +384,10 @@ static enum weir_status skip_notes(struct file_input *in, struct weir_error *err
             return status;
         if (!skip(in, part_size(&h)) && !in->error)
             return part_bad(error, WEIR_ERROR_TRUNCATED,
-                            "the data is cut off: it says that it is longer than it is");
+                            "the data is truncated: it is shorter than its head states");
         look_ahead(in);
         if (!in->error && in->size == 0)
-            return part_bad(error, WEIR_ERROR_WRONG_KIND, "the file holds only notes");
+            return part_bad(error, WEIR_ERROR_WRONG_KIND, "the file contains only notes");
     }
     return WEIR_READ_FAILED;
 }
@@ -419,11 +419,11 @@ static enum weir_status input_close(struct file_input *in, enum weir_status stat
     if (in->error)
         return error_say(
             error, in->error == ENOENT ? WEIR_ERROR_FILE_NOT_FOUND : WEIR_ERROR_READ_FAILED,
-            "cannot load ", show(in->path).path, ": ", reason_of(in->error).text, NULL);
+            "cannot load ", printable(in->path).path, ": ", reason_of(in->error).text, NULL);
     if (error) {
         struct weir_error of_data = *error;
 
-        error_say(error, (enum weir_error_code)of_data.code, show(in->path).path, ": ",
+        error_say(error, (enum weir_error_code)of_data.code, printable(in->path).path, ": ",
                   of_data.text, NULL);
     }
     return status;

@@ -1,13 +1,13 @@
-/* part_head.c - the head of a part: as bytes, and what can be believed of it. */
+/* part_head.c - encode, decode and check the head of a part. */
 #include <string.h>
 
 #include "base/text.h"
-#include "format/part_inside.h"
+#include "format/part.h"
 
 #define VERSION 3
-#define CELLS_MOST (UINT64_C(1) << 56)
+#define CELLS_MAX (UINT64_C(1) << 56)
 
-/* Where the fields of the head are. */
+/* Offsets of the fields. */
 enum {
     AT_VERSION = 4,
     AT_KIND = 6,
@@ -22,7 +22,7 @@ enum {
     AT_SPEC = 64
 };
 
-static const char cut_off[] = "the data is cut off: it says that it is longer than it is";
+static const char cut_off[] = "the data is truncated: it is shorter than its head states";
 static const char impossible[] = "the data is damaged: its head contradicts itself";
 
 static uint64_t padded_length(const struct part_head *h)
@@ -44,7 +44,7 @@ static const uint8_t magic[4] = {'W', 'E', 'I', 'R'};
 
 /* ---- the head as bytes ---- */
 
-/* Of the head with a sum of zero. */
+/* The checksum of the head, computed with a sum field of zero. */
 static uint64_t sum_of_head(const uint8_t *head, uint32_t size)
 {
     static const uint8_t zero[8];
@@ -57,7 +57,7 @@ static uint64_t sum_of_head(const uint8_t *head, uint32_t size)
     return XXH3_64bits_digest(&sum);
 }
 
-void part_encode_head(const struct part_head *h, uint8_t head[PART_HEAD_MOST])
+void part_encode_head(const struct part_head *h, uint8_t head[PART_HEAD_MAX])
 {
     uint8_t *word = head + AT_SPEC + padded_length(h);
     uint32_t size = part_head_size(h);
@@ -80,7 +80,7 @@ void part_encode_head(const struct part_head *h, uint8_t head[PART_HEAD_MOST])
     bits_store64(head + AT_SUM, sum_of_head(head, size));
 }
 
-/* False if the lengths do not fit the head that they are in. */
+/* Returns false if the lengths are inconsistent. */
 static bool decode(const uint8_t *head, uint32_t size, struct part_head *h)
 {
     h->kind = bits_load16(head + AT_KIND);
@@ -91,8 +91,8 @@ static bool decode(const uint8_t *head, uint32_t size, struct part_head *h)
     h->cells = bits_load64(head + AT_CELLS);
     h->words = bits_load32(head + AT_WORDS);
     h->sums = NULL;
-    if (h->length > PART_HEAD_MOST || h->words > PART_WORDS || part_head_size(h) != size ||
-        h->cells > CELLS_MOST || h->shard >= h->shards)
+    if (h->length > PART_HEAD_MAX || h->words > PART_WORDS || part_head_size(h) != size ||
+        h->cells > CELLS_MAX || h->shard >= h->shards)
         return false;
     for (uint32_t i = 0; i < h->words; i++)
         h->word[i] = bits_load64(head + AT_SPEC + padded_length(h) + 8 * i);
@@ -113,7 +113,7 @@ enum weir_status part_damaged(struct weir_error *error)
 
 enum weir_status part_cut_off(struct weir_error *error)
 {
-    return part_bad(error, WEIR_ERROR_TRUNCATED, "the data is cut off: its source gives no more");
+    return part_bad(error, WEIR_ERROR_TRUNCATED, "the data is truncated: the source ended early");
 }
 
 static enum weir_status check_version(const uint8_t *data, size_t size, struct weir_error *error)
@@ -122,7 +122,7 @@ static enum weir_status check_version(const uint8_t *data, size_t size, struct w
         return part_bad(error, WEIR_ERROR_NOT_WEIR,
                         "this is not saved by weir: it does not begin with WEIR");
     if (size < AT_KIND)
-        return part_bad(error, WEIR_ERROR_TRUNCATED, "the data is cut off in its first bytes");
+        return part_bad(error, WEIR_ERROR_TRUNCATED, "the data is truncated in its first bytes");
     uint32_t version = bits_load16(data + AT_VERSION);
     if (version < VERSION)
         return part_bad(error, WEIR_ERROR_OLD_FORMAT, "written by 0.2.0; build it again");
@@ -130,23 +130,23 @@ static enum weir_status check_version(const uint8_t *data, size_t size, struct w
         return part_bad(error, WEIR_ERROR_NEWER_FORMAT,
                         "written by a newer version of weir; upgrade weir to read it");
     if (size < AT_SPEC)
-        return part_bad(error, WEIR_ERROR_TRUNCATED, "the data is cut off in its first bytes");
+        return part_bad(error, WEIR_ERROR_TRUNCATED, "the data is truncated in its first bytes");
     return WEIR_OK;
 }
 
-/* The length of the head; 0 if it cannot be. */
-static uint32_t told_size(const uint8_t *head)
+/* The stated length of the head; 0 if it is impossible. */
+static uint32_t stated_size(const uint8_t *head)
 {
     uint32_t size = bits_load32(head + AT_HEAD);
 
-    return size >= AT_SPEC && size <= PART_HEAD_MOST && size % PART_LINE == 0 ? size : 0;
+    return size >= AT_SPEC && size <= PART_HEAD_MAX && size % PART_LINE == 0 ? size : 0;
 }
 
-/* A head of which every byte is there. It must be just what would be written. */
+/* Check a complete head: encoding it again must give the same bytes. */
 static enum weir_status check_head(const uint8_t *head, uint32_t size, struct part_head *h,
                                    struct weir_error *error)
 {
-    uint8_t again[PART_HEAD_MOST];
+    uint8_t again[PART_HEAD_MAX];
 
     if (sum_of_head(head, size) != bits_load64(head + AT_SUM))
         return part_damaged(error);
@@ -164,7 +164,7 @@ enum weir_status part_read_head(const uint8_t *data, size_t size, struct part_he
 
     if (status != WEIR_OK)
         return status;
-    uint32_t head = told_size(data);
+    uint32_t head = stated_size(data);
     if (!head)
         return part_bad(error, WEIR_ERROR_CONTRADICTORY, impossible);
     return head > size ? part_bad(error, WEIR_ERROR_TRUNCATED, cut_off)
@@ -205,7 +205,7 @@ enum weir_status part_is_whole(const struct part_head *h, struct weir_error *err
 
 /* ---- from a source ---- */
 
-enum weir_status part_input_head(struct part_input in, uint8_t buffer[PART_HEAD_MOST],
+enum weir_status part_input_head(struct part_input in, uint8_t buffer[PART_HEAD_MAX],
                                  struct part_head *h, struct weir_error *error)
 {
     if (!in.source(in.context, buffer, AT_SPEC))
@@ -213,7 +213,7 @@ enum weir_status part_input_head(struct part_input in, uint8_t buffer[PART_HEAD_
     enum weir_status status = check_version(buffer, AT_SPEC, error);
     if (status != WEIR_OK)
         return status;
-    uint32_t size = told_size(buffer);
+    uint32_t size = stated_size(buffer);
     if (!size)
         return part_bad(error, WEIR_ERROR_CONTRADICTORY, impossible);
     if (size > AT_SPEC && !in.source(in.context, buffer + AT_SPEC, size - AT_SPEC))

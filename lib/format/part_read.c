@@ -1,12 +1,12 @@
-/* part_read.c - the cells of a part and their sums, from memory and from a source. */
+/* part_read.c - read the cells of a part and verify their sums, from memory or from a source. */
 #include <string.h>
 
-#include "base/hand_out.h"
-#include "format/part_inside.h"
+#include "spec/caller_struct.h"
+#include "format/part.h"
 
 /* ---- reading cells ---- */
 
-/* Are these cells those that the sums, from the first on, were made of? */
+/* Do the cells match n sums, which begin with that of block `first`? */
 static bool sums_match(const uint8_t *cells, uint64_t size, uint64_t first, const uint8_t *sums,
                        uint64_t n)
 {
@@ -38,7 +38,7 @@ static bool cells_sound(const uint8_t *cells, const struct part_head *h)
            all_zero(sums + 8 * n, part_sums_size(h) - 8 * n);
 }
 
-/* A whole part, its cells as they were written. */
+/* Find a whole part and verify its sums. */
 static enum weir_status find_sound(const uint8_t *data, size_t size, struct part_head *h,
                                    struct weir_error *error)
 {
@@ -49,8 +49,8 @@ static enum weir_status find_sound(const uint8_t *data, size_t size, struct part
     return cells_sound(data + part_head_size(h), h) ? WEIR_OK : part_damaged(error);
 }
 
-static void tell(const uint8_t *data, const struct part_head *h, struct weir_part *part,
-                 size_t room)
+static void describe(const uint8_t *data, const struct part_head *h, struct weir_part *part,
+                     size_t room)
 {
     struct weir_part known = {.kind = h->kind,
                               .body = data + part_head_size(h),
@@ -61,7 +61,7 @@ static void tell(const uint8_t *data, const struct part_head *h, struct weir_par
                               .spec = h->spec,
                               .spec_size = h->length};
 
-    hand_out(part, room, &known, sizeof known);
+    caller_struct_return(part, room, &known, sizeof known);
 }
 
 enum weir_status weir_part_read(const void *data, size_t size, struct weir_part *part, size_t room,
@@ -71,7 +71,7 @@ enum weir_status weir_part_read(const void *data, size_t size, struct weir_part 
     enum weir_status status = find_sound(data, size, &h, error);
 
     if (status == WEIR_OK)
-        tell(data, &h, part, room);
+        describe(data, &h, part, room);
     return status;
 }
 
@@ -82,7 +82,7 @@ enum weir_status weir_part_head(const void *data, size_t size, struct weir_part 
     enum weir_status status = part_find(data, size, &h, error);
 
     if (status == WEIR_OK)
-        tell(data, &h, part, room);
+        describe(data, &h, part, room);
     return status;
 }
 
@@ -102,7 +102,7 @@ enum weir_status weir_verify(const void *data, size_t size, struct weir_error *e
     return WEIR_OK;
 }
 
-/* The text of the line "keys=" of a note that weir(1) wrote; data is NULL if it has none. */
+/* The value of the line "keys=" in a note of weir(1); its data is NULL if there is none. */
 static struct weir_bytes keys_line(const char *note, size_t size)
 {
     static const char mark[] = "\nkeys=";
@@ -167,8 +167,7 @@ bool part_from_memory(void *context, void *data, size_t size)
     return true;
 }
 
-/* The next bytes of a source, of which the first n belong there and the others are
- * zeros up to a whole line. */
+/* Read n bytes from a source, and the zeros that pad them to a whole line. */
 static enum weir_status read_padded(struct part_input in, uint8_t *to, uint64_t n,
                                     struct weir_error *error)
 {

@@ -1,10 +1,10 @@
-/* part_write.c - parts into a sink: the head, the cells, then their sums. */
+/* part_write.c - write parts to a sink: the head, the cells, then their sums. */
 #include <string.h>
 
 #include "base/text.h"
-#include "format/part_inside.h"
+#include "format/part.h"
 
-#define KIND_MOST 0xffff
+#define KIND_MAX 0xffff
 
 static void send(struct part_writer *out, const void *data, size_t size)
 {
@@ -82,7 +82,7 @@ void part_put_numbers(struct part_writer *out, const void *numbers, uint64_t siz
 #endif
 }
 
-/* Zeros up to a whole line, after so many bytes. */
+/* Pad with zeros to a whole line after this many bytes. */
 static void pad(struct part_writer *out, uint64_t after)
 {
     static const uint8_t zeros[PART_LINE];
@@ -106,7 +106,7 @@ enum weir_status part_write(const struct part_head *h,
                             struct weir_error *error)
 {
     struct part_writer out = {.sink = sink, .context = context, .ok = true};
-    uint8_t head[PART_HEAD_MOST];
+    uint8_t head[PART_HEAD_MAX];
 
     part_encode_head(h, head);
     send(&out, head, part_head_size(h));
@@ -118,9 +118,9 @@ enum weir_status part_write(const struct part_head *h,
     else if (out.ok)
         make_sums(put, what, &out);
     pad(&out, 8 * part_blocks(h->cells));
-    return out.ok
-               ? WEIR_OK
-               : error_say(error, WEIR_ERROR_WRITE_FAILED, "the sink did not take all bytes", NULL);
+    return out.ok ? WEIR_OK
+                  : error_say(error, WEIR_ERROR_WRITE_FAILED, "the sink did not accept all bytes",
+                              NULL);
 }
 
 static void put_bytes(const void *what, struct part_writer *out)
@@ -135,8 +135,9 @@ enum weir_status weir_part_write(uint32_t kind, const void *body, size_t size, w
 {
     struct part_head h = {.kind = kind, .shards = 1, .cells = size};
 
-    if (kind > KIND_MOST)
-        return error_say(error, WEIR_ERROR_UNSUPPORTED, "the kind of a part is below 65536", NULL);
+    if (kind > KIND_MAX)
+        return error_say(error, WEIR_ERROR_UNSUPPORTED,
+                         "invalid kind of a part; use a number below 65536", NULL);
     return part_write(&h, put_bytes, &(struct weir_bytes){body, size}, sink, context, error);
 }
 
@@ -148,7 +149,7 @@ bool part_fits(uint64_t needed, size_t size, struct weir_error *error)
     if (needed <= size)
         return true;
     text_add_u64(&t, needed);
-    error_say(error, WEIR_ERROR_BUFFER_TOO_SMALL, "the buffer is too small: saving takes ", bytes,
+    error_say(error, WEIR_ERROR_BUFFER_TOO_SMALL, "the buffer is too small: saving needs ", bytes,
               " bytes", NULL);
     return false;
 }

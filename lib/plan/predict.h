@@ -1,5 +1,4 @@
-/* predict.h - predictions of filters that are planned but not opened, on streams that
- * were described in words. */
+/* predict.h - what the files of lib/plan share. */
 #ifndef WEIR_PLAN_PREDICT_H
 #define WEIR_PLAN_PREDICT_H
 
@@ -8,20 +7,20 @@
 
 #include "filter/filter.h"
 
-/* WEIR_UNSUPPORTED where the filter has no model for this, or WEIR_NO_MEMORY. */
+/* Errors: WEIR_UNSUPPORTED if the filter has no model for this; WEIR_NO_MEMORY. */
 enum weir_status plan_predict(const struct config *c, const struct shape *s,
                               const struct stream_model *m, struct weir_prediction *out);
 
-/* The refusal of a filter that has none. */
+/* The error of a filter without a model. */
 enum weir_status plan_no_model(const struct config *c, struct weir_error *error);
 
-/* The model of a stream that was described; statuses as of caller_struct_copy(), and
- * WEIR_UNSUPPORTED where there is none. */
+/* Make the model of a described stream. Errors: those of caller_struct_copy(), and WEIR_UNSUPPORTED
+ * if there is no model. */
 enum weir_status stream_model(const struct weir_stream *s, struct stream_model *m,
                               struct weir_error *error);
 
-/* The share of the repeats that are missed, each counted as it matters. Classes are
- * stretches of importance, from the least on. */
+/* The share of the repeats that are missed, each weighted by its importance. Classes are ranges of
+ * importance, ascending. */
 double plan_weighed_fnr(const struct stream_model *m, const struct weir_prediction *p);
 
 #endif

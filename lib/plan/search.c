@@ -1,20 +1,20 @@
-/* search.c - which settings, and which filter, cost least.
+/* search.c - search a filter's parameters for two limits: false positives and false negatives.
  *
- * A filter's parameters are searched without knowing what they mean: first each of a few
- * ways to choose them all at once (an fpr= of every size, a k, a width, a window),
- * then from the best of these one step at a time, up or down one parameter, as long as
- * that lowers the cost. plan() of the filter refuses what cannot be. */
+ * The search does not use what parameters mean. It first tries values for all of them at once (a
+ * range of fpr=, k, width and window). From the best of these it changes one parameter at a time,
+ * up or down, as long as that improves the result. The filter's plan() rejects invalid settings. */
 #include <math.h>
 #include <string.h>
 
-#include "base/hand_out.h"
 #include "plan/predict.h"
 #include "spec/caller_struct.h"
 
-#define ENDLESS_FPR 0.01
+#define FPR_DEFAULT 0.001
+#define FNR_DEFAULT 0.05
+#define FPR_COUNTS 0.01 /* of the value, within the limits: enough to decide between equals */
 #define CLIMBS 40
-#define WORTH 0.999 /* a step that lowers the cost by less is not taken */
-#define HOPELESS 3  /* times a ceiling */
+#define WORTH 0.999 /* a step that lowers the value by less is not taken */
+#define HOPELESS 3  /* times a limit */
 
 #define TRIED_MOST 512 /* settings that are remembered; after that some are tried again */
 
@@ -32,9 +32,8 @@ struct tried {
 struct settings_search {
     const struct stream_model *m;
     struct weir_plan_request wish;
-    double fresh;   /* share of arrivals that are new */
     uint32_t fixed; /* parameters that the caller has set */
-    bool sparing;   /* only the ceilings count */
+    bool sparing;   /* only the limits count */
     bool found;
     double value;
     struct config config;
@@ -43,38 +42,30 @@ struct settings_search {
     struct tried tried[TRIED_MOST];
 };
 
-/* ---- what it costs ---- */
+/* ---- the value of settings: less is better ---- */
 
-static double share(double rate, double of)
-{
-    return of > 0 && rate > 0 ? of * rate : 0;
-}
-
-static double cost_of(const struct settings_search *s, const struct weir_prediction *p)
-{
-    if (isinf(s->m->n) && s->fresh == 1)
-        return 1 / p->remembered;
-    return s->wish.fp * share(p->fpr, s->fresh) +
-           s->wish.fn * share(plan_weighed_fnr(s->m, p), 1 - s->fresh);
-}
-
-/* How far above the ceilings: 1 or less if it keeps them. */
+/* How far above the limits: 1 or less if it keeps them. */
 static double excess(const struct weir_plan_request *w, const struct weir_prediction *p)
 {
-    double fpr = w->fpr > 0 ? p->fpr / w->fpr : 0, fnr = w->fnr > 0 ? p->fnr / w->fnr : 0;
+    double fpr = p->fpr / w->fpr, fnr = p->fnr / w->fnr;
 
     return fmax(isnan(fpr) ? 0 : fpr, isnan(fnr) ? 0 : fnr);
 }
 
-/* Settings that keep the ceilings before those that do not: the latter cost more
- * than any of the former could. */
+/* At most 1 if both limits are kept, at most 2 if only that of false negatives is exceeded. */
 static double value_of(const struct settings_search *s, const struct weir_prediction *p)
 {
-    double over = excess(&s->wish, p);
+    double over = excess(&s->wish, p), missed = plan_weighed_fnr(s->m, p);
 
     if (s->sparing)
         return over;
-    return over <= 1 ? p->cost : (s->wish.fp + s->wish.fn + 1) * (1 + over);
+    if (p->fpr > s->wish.fpr)
+        return 1 + p->fpr / s->wish.fpr;
+    if (over > 1)
+        return 1 + fmin(1, missed);
+    if (isinf(s->m->n) && s->m->fresh == 1)
+        return 1 / p->remembered;
+    return (isnan(missed) ? 0 : missed) + FPR_COUNTS * (isnan(p->fpr) ? 0 : p->fpr);
 }
 
 /* ---- trying ---- */
@@ -85,8 +76,7 @@ static bool is_free(const struct settings_search *s, const struct config *c,
     return (c->ops->is.parameters & HAS(parameter)) && !(s->fixed & HAS(parameter));
 }
 
-/* A filter that is there for importance, with cells that hold one level of it: not to be
- * advised, only asked for. */
+/* A filter for importance whose cells have one level: used only if asked for. */
 static bool is_single_level(const struct settings_search *s, struct config *c)
 {
     return s->m->important && is_free(s, c, PARAMETER_CELL) &&
@@ -94,8 +84,7 @@ static bool is_single_level(const struct settings_search *s, struct config *c)
            (c->ops->is.about.traits & WEIR_FOR_IMPORTANCE);
 }
 
-/* Were these settings tried before, in other words? What was chosen by fpr=, by k= and by
- * a step of one is often the same. */
+/* Were these settings tried before? fpr=, k= and a step of one often give the same. */
 static bool is_tried(struct settings_search *s, struct config *c, const struct shape *shape)
 {
     struct tried now = {.cells = shape->cells};
@@ -121,8 +110,7 @@ static bool consider(struct settings_search *s, struct config c)
     if (!c.ops->plan(&c, &shape, NULL) || is_single_level(s, &c) || is_tried(s, &c, &shape) ||
         plan_predict(&c, &shape, s->m, &p) != WEIR_OK)
         return false;
-    p.cost = cost_of(s, &p);
-    double value = value_of(s, &p);
+    double value = p.rank = value_of(s, &p);
     if (isnan(value) || (s->found && value >= s->value * WORTH))
         return false;
     s->found = true;
@@ -225,8 +213,8 @@ static bool climb(struct settings_search *s)
     return higher;
 }
 
-/* Where only the ceilings count, the first that keeps them will do; what is far off
- * will not get there by small steps. */
+/* If only the limits count, the first settings that keep them are enough. Settings far above them
+ * do not improve enough in small steps. */
 static bool is_decided(const struct settings_search *s)
 {
     return !s->found || (s->sparing && (s->value <= 1 || s->value > HOPELESS));
@@ -262,25 +250,11 @@ static enum weir_status begin(struct settings_search *s, struct stream_model *m,
         status = caller_struct_copy(&s->wish, what, wish, error);
     if (status != WEIR_OK)
         return status;
-    s->fresh = isinf(m->n) ? m->fresh : model_distinct(m, m->n) / m->n;
-    if (s->wish.fp == 0 && s->wish.fn == 0)
-        s->wish.fp = s->wish.fn = 1;
-    if (isinf(m->n) && s->fresh == 1 && s->wish.fpr == 0)
-        s->wish.fpr = ENDLESS_FPR;
+    if (s->wish.fpr == 0)
+        s->wish.fpr = FPR_DEFAULT;
+    if (s->wish.fnr == 0)
+        s->wish.fnr = FNR_DEFAULT;
     return WEIR_OK;
-}
-
-double weir_cost(const struct weir_prediction *p, size_t size, const struct weir_stream *stream,
-                 const struct weir_plan_request *wish)
-{
-    struct settings_search s;
-    struct stream_model m;
-    struct weir_prediction known;
-
-    if (begin(&s, &m, stream, wish, NULL) != WEIR_OK || size < sizeof known)
-        return NAN;
-    hand_out(&known, sizeof known, p, size);
-    return cost_of(&s, &known);
 }
 
 static bool read_base(struct config *c, const char *filter, uint64_t memory,
@@ -300,13 +274,6 @@ static bool read_base(struct config *c, const char *filter, uint64_t memory,
                         "memory must be from 64 bytes to 16 TiB", NULL);
 }
 
-static void keep_best(struct settings_search *s, struct weir_prediction *p)
-{
-    *p = s->best;
-    if (excess(&s->wish, p) > 1)
-        p->cost = INFINITY;
-}
-
 enum weir_status weir_choose(struct weir_prediction *p, size_t size, const char *filter,
                              const struct weir_stream *stream, const struct weir_plan_request *wish,
                              struct weir_error *error)
@@ -323,8 +290,8 @@ enum weir_status weir_choose(struct weir_prediction *p, size_t size, const char 
         return WEIR_BAD_CONFIG;
     if (!find(&s, &base))
         return plan_no_model(&base, error);
-    keep_best(&s, &best);
-    hand_out(p, size, &best, sizeof best);
+    best = s.best;
+    caller_struct_return(p, size, &best, sizeof best);
     return WEIR_OK;
 }
 
@@ -338,7 +305,7 @@ static bool keeps(struct settings_search *s, const struct config *base, double m
     return find(s, &c) && s->value <= 1;
 }
 
-/* Between one that is not enough and one that is, of which p tells. */
+/* Between a memory that is not enough and one that is; *p is the prediction for the latter. */
 static void narrow(struct settings_search *s, const struct config *base, double lo, double hi,
                    struct weir_prediction *p)
 {
@@ -347,7 +314,7 @@ static void narrow(struct settings_search *s, const struct config *base, double 
 
         if (keeps(s, base, middle)) {
             hi = middle;
-            keep_best(s, p);
+            *p = s->best;
         } else {
             lo = middle;
         }
@@ -368,7 +335,7 @@ static bool bracket(struct settings_search *s, const struct config *base, double
         *hi = fmin(*hi * 4, most);
     }
     do {
-        keep_best(s, p);
+        *p = s->best;
         *lo = fmax(*hi / 4, MEMORY_MIN);
         enough = *hi > MEMORY_MIN && keeps(s, base, *lo);
         *hi = enough ? *lo : *hi;
@@ -395,11 +362,10 @@ enum weir_status weir_min_memory(struct weir_prediction *p, size_t size, const c
     double most = s.wish.memory ? 8 * (double)s.wish.memory : (double)MEMORY_MAX;
     if (!bracket(&s, &base, most, &lo, &hi, &best))
         return s.found ? error_say(error, WEIR_ERROR_UNSUPPORTED, base.ops->is.about.name,
-                                   " does not keep these ceilings with any memory, or not with "
-                                   "what there is",
+                                   " does not keep these limits with any memory up to the maximum",
                                    NULL)
                        : plan_no_model(&base, error);
     narrow(&s, &base, lo, hi, &best);
-    hand_out(p, size, &best, sizeof best);
+    caller_struct_return(p, size, &best, sizeof best);
     return WEIR_OK;
 }

@@ -1,10 +1,9 @@
-/* streams.c - "zipf:n=1M,alpha=1.1" -> a description, and the model of it. */
+/* streams.c - parse a stream description such as "zipf:n=1M,alpha=1.1", and make its model. */
 #include "plan/predict.h"
 
 #include <math.h>
 #include <string.h>
 
-#include "base/hand_out.h"
 #include "spec/error.h"
 #include "spec/caller_struct.h"
 #include "spec/grammar.h"
@@ -13,7 +12,7 @@
 
 /* ---- the grammar ---- */
 
-/* What a description is read into. */
+/* The record that the parser fills. */
 struct described_stream {
     struct spec is;
     struct weir_stream stream;
@@ -79,13 +78,13 @@ static const struct parameter_row rows[ROWS] = {
         .kind = A_COUNT, .offset = AT(universe), .min = 1, .max = UINT64_C(1000000000000000)},
     [ALPHA] = {{"alpha", "a number above 0, up to 20: 1.1", "exponent of zipf"},
         .kind = ITS_OWN, .offset = AT(alpha), .read = read_alpha},
-    [FRESH] = {{"fresh", "a share: 0.3 or 30%", "share of arrivals with a key of their own"},
+    [FRESH] = {{"fresh", "a share: 0.3 or 30%", "share of arrivals with a unique key"},
         .kind = ITS_OWN, .offset = AT(fresh), .read = read_share},
-    [IMPORTANCE] = {{"importance", "a range: 1-50", "how much keys matter"},
+    [IMPORTANCE] = {{"importance", "a range: 1-50", "importance of the keys"},
         .kind = ITS_OWN, .offset = offsetof(struct described_stream, stream), .read = read_range},
-    [BIAS] = {{"bias", "direct, inverse or none", "whether frequent keys matter most or least"},
+    [BIAS] = {{"bias", "direct, inverse or none", "whether frequent keys have the highest or the lowest importance"},
         .kind = A_WORD, .offset = AT(bias), .words = biases},
-    [DRIFT] = {{"drift", "a share and a count: 10%/100k", "share of the keys replaced, every so many arrivals"},
+    [DRIFT] = {{"drift", "a share and a count: 10%/100k", "share of the keys replaced, and every how many arrivals"},
         .kind = ITS_OWN, .offset = offsetof(struct described_stream, stream), .read = read_drift},
     [LENGTH] = {{"length", "a number of bytes from 16 to 65536", "length of a key"},
         .kind = A_COUNT, .offset = AT(length), .min = 16, .max = 65536},
@@ -117,7 +116,7 @@ static void begin(void *record)
                                      .length = 19};
 }
 
-/* Does a uniform stream tie frequency to importance? */
+/* Does a uniform stream relate frequency to importance? */
 static bool is_biased(const struct weir_stream *s)
 {
     return s->kind == WEIR_STREAM_UNIFORM && s->bias != WEIR_BIAS_NONE;
@@ -129,7 +128,7 @@ static void model_biased(const struct weir_stream *s, double n, double keys, dou
     model_by_importance(m, n, keys, fresh, s->lo, s->hi + 1.0, s->bias == WEIR_BIAS_INVERSE);
 }
 
-/* Draws per key, where so many draws of keys are distinct by this share. */
+/* The share of distinct keys among the draws, at this number of draws per key. */
 static double distinct_share(const struct weir_stream *s, double draws, double per_key)
 {
     struct stream_model m;
@@ -140,7 +139,7 @@ static double distinct_share(const struct weir_stream *s, double draws, double p
     return model_distinct(&m, draws) / draws;
 }
 
-/* Draws per key with the share that is asked for, by halves. */
+/* Draws per key for the given share, by bisection. */
 static double solve(const struct weir_stream *s, double draws)
 {
     double lo = 1e-12, hi = 1 / s->distinct + 1;
@@ -156,7 +155,7 @@ static double solve(const struct weir_stream *s, double draws)
     return hi;
 }
 
-/* What was not said: how many keys to draw from, or how many are fresh. */
+/* Set what was not given: the number of keys, or the share of fresh ones. */
 static void complete(struct weir_stream *s, uint32_t given)
 {
     double drawn = (double)s->n * (1 - s->fresh);
@@ -176,16 +175,18 @@ static bool plan(void *record, struct weir_error *error)
 
     if (s->bias && !s->important)
         return error_refuse(error, WEIR_ERROR_CONFLICTING_PARAMETERS,
-                            "bias= needs importance=: it ties that to how often a key comes", NULL);
+                            "bias= needs importance=; it relates importance to frequency", NULL);
     if (s->kind == WEIR_STREAM_ENDLESS && (d->is.given & HAS(FRESH)) && s->fresh < 1 &&
         !s->universe)
         return error_refuse(error, WEIR_ERROR_CONFLICTING_PARAMETERS,
-                            "fresh= below 1 needs universe=: the keys that others come from", NULL);
-    if (is_biased(s) && s->lo == 0)
-        return error_refuse(error, WEIR_ERROR_CONFLICTING_PARAMETERS,
-                            "bias= of a uniform stream needs importance= from 1 on: keys "
-                            "come as often as they matter",
+                            "fresh= below 1 needs universe=, the number of keys to draw from",
                             NULL);
+    if (is_biased(s) && s->lo == 0)
+        return error_refuse(
+            error, WEIR_ERROR_CONFLICTING_PARAMETERS,
+            "bias= of a uniform stream needs importance= from 1 on: the frequency of "
+            "a key is proportional to it",
+            NULL);
     complete(s, d->is.given);
     if (is_biased(s) && s->universe < (uint64_t)s->hi - s->lo + 1)
         return error_refuse(error, WEIR_ERROR_CONFLICTING_PARAMETERS,
@@ -194,10 +195,11 @@ static bool plan(void *record, struct weir_error *error)
                             NULL);
     if (s->drift > 0 && s->universe == 0)
         return error_refuse(error, WEIR_ERROR_CONFLICTING_PARAMETERS,
-                            "drift= needs universe=: the keys that are replaced", NULL);
+                            "drift= needs universe=, the number of keys to draw from", NULL);
     if (s->drift > 0 && (double)s->universe * ((double)s->n / (double)s->drift_every + 2) > 4e18)
-        return error_refuse(error, WEIR_ERROR_INVALID_VALUE,
-                            "drift= would make more keys than there are numbers for", NULL);
+        return error_refuse(
+            error, WEIR_ERROR_INVALID_VALUE,
+            "drift= needs more keys than the maximum of 4e18; use a longer interval", NULL);
     return true;
 }
 
@@ -212,7 +214,7 @@ static const struct grammar stream_grammar = {
     .plan = plan,
 };
 
-/* Streams are written with a colon and commas. */
+/* In a description a colon and commas separate what spaces separate in a spec. */
 enum weir_status weir_stream_read(struct weir_stream *s, size_t size, const char *spec,
                                   struct weir_error *error)
 {
@@ -228,7 +230,7 @@ enum weir_status weir_stream_read(struct weir_stream *s, size_t size, const char
     if (!spec_read(&stream_grammar, copy, &d, error) || !plan(&d, error))
         return WEIR_BAD_CONFIG;
     d.stream.size = size;
-    hand_out(s, size, &d.stream, sizeof d.stream);
+    caller_struct_return(s, size, &d.stream, sizeof d.stream);
     return WEIR_OK;
 }
 
@@ -266,8 +268,8 @@ enum weir_status stream_model(const struct weir_stream *s, struct stream_model *
         return status;
     if (known.drift > 0)
         return error_say(error, WEIR_ERROR_NO_MODEL,
-                         "there is no model of streams that drift; 'weir eval --synthetic' "
-                         "measures filters on them",
+                         "there is no model of streams with drift=; measure filters with "
+                         "'weir eval --synthetic'",
                          NULL);
     make_model(&known, m);
     return WEIR_OK;

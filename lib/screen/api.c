@@ -1,131 +1,178 @@
-/* api.c - the public calls of weir/screen.h. What checks keys is in check_batch.c,
- * what saves in save.c. One allocation each:
+/* api.c - screens as handles (format/handle.h), and the public calls on time and statistics.
+ * check_batch.c has the calls on keys.
  *
- *   [struct weir_screen | struct scratch | pad][area 0 | pad][area 1 | pad] ... [a line] */
+ * A screen is one allocation: struct weir_screen, struct scratch, then area 0, area 1 and so on,
+ * each on a cache line of its own. It is saved as one part:
+ *
+ *   words = checked asked unanswered members learned [now]   the time if the spec has span=
+ *   cells = area 0, area 1 ... as in memory, each padded to whole cache lines */
 #include "screen/screen.h"
 
 #include <string.h>
 
-#include "base/hand_out.h"
-#include "base/memory.h"
+#include "spec/caller_struct.h"
 
-/* ---- open and close ---- */
+/* ---- open, clone, merge ---- */
 
-#define HEAD_BYTES memory_lines(sizeof(weir_screen) + sizeof(struct scratch))
-
-/* A line follows the last area: cells are read some bytes at a time. */
-static uint64_t block_bytes(const struct screen_shape *shape)
-{
-    return HEAD_BYTES + screen_shape_bytes(shape) + CACHE_LINE;
-}
-
-enum weir_status screen_no_memory(const void *config, const struct memory *memory,
-                                  struct weir_error *error)
+/* Cells are read several bytes at a time, so a cache line follows the last area. */
+static struct handle_size size_of(const void *config)
 {
     const struct screen_config *c = config;
 
-    return error_no_memory(error, c->memory / 8, memory_taken(block_bytes(&c->shape)), memory);
+    return (struct handle_size){.head = memory_lines(sizeof(weir_screen) + sizeof(struct scratch)),
+                                .data = screen_shape_bytes(&c->shape),
+                                .spare = CACHE_LINE,
+                                .asked = c->memory / 8};
 }
 
-struct handle *screen_make(const void *config, const struct memory *memory, bool sparse)
+static void begin(struct handle *handle, const void *config)
 {
     const struct screen_config *c = config;
-    const struct screen_shape *shape = &c->shape;
-    void *allocation;
-    weir_screen *s = memory_open(memory, block_bytes(shape), &allocation);
+    weir_screen *s = (weir_screen *)handle;
+    uint8_t *at = handle->data;
 
-    (void)sparse;
-    if (!s)
-        return NULL;
-    s->handle = (struct handle){&screen_kind, allocation, (size_t)memory_taken(block_bytes(shape)),
-                                *memory};
     s->ops = c->ops;
     s->config = *c;
     s->scratch = (struct scratch *)(s + 1);
-    uint8_t *at = (uint8_t *)s + HEAD_BYTES;
-    for (uint32_t i = 0; i < shape->areas; at += screen_area_bytes(shape, i++))
-        s->area[i] = (struct cells){at, shape->area[i].cells, (uint32_t)shape->area[i].width};
-    return &s->handle;
+    for (uint32_t i = 0; i < c->shape.areas; at += screen_area_bytes(&c->shape, i++))
+        s->area[i] = (struct cells){at, c->shape.area[i].cells, (uint32_t)c->shape.area[i].width};
 }
 
-enum weir_status weir_screen_open_with(weir_screen **out, const char *config,
-                                       const struct weir_options *options, struct weir_error *error)
+static void copy(struct handle *handle, const struct handle *from)
 {
-    struct screen_config c;
-    struct handle_request r = {&screen_kind, &c, options, NULL};
-    enum weir_status status = handle_make(&r, config, error);
+    weir_screen *s = (weir_screen *)handle;
+    const weir_screen *of = (const weir_screen *)from;
 
-    *out = (weir_screen *)r.made;
-    return status;
+    s->count = of->count;
+    s->now = of->now;
 }
 
-enum weir_status weir_screen_open(weir_screen **out, const char *config, struct weir_error *error)
+static void reset(struct handle *handle)
 {
-    return weir_screen_open_with(out, config, NULL, error);
-}
+    weir_screen *s = (weir_screen *)handle;
 
-void weir_screen_close(weir_screen *s)
-{
-    handle_close((struct handle *)s);
-}
-
-static uint64_t cell_bytes(const weir_screen *s)
-{
-    return screen_shape_bytes(&s->config.shape);
-}
-
-weir_screen *weir_screen_clone(const weir_screen *s, struct weir_error *error)
-{
-    weir_screen *twin = (weir_screen *)screen_make(&s->config, &s->handle.memory, false);
-
-    if (!twin) {
-        screen_no_memory(&s->config, &s->handle.memory, error);
-        return NULL;
-    }
-    twin->count = s->count;
-    twin->now = s->now;
-    if (cell_bytes(s) > 0)
-        memory_copy(twin->area[0].bytes, s->area[0].bytes, cell_bytes(s));
-    return twin;
-}
-
-void weir_screen_clear(weir_screen *s)
-{
     s->count = (struct screen_counts){0};
     s->now = 0;
-    s->lent = NULL;
-    if (cell_bytes(s) > 0)
-        memset(s->area[0].bytes, 0, (size_t)cell_bytes(s));
+    s->attached = NULL;
 }
 
-enum weir_status weir_screen_merge(weir_screen *into, const weir_screen *from,
-                                   struct weir_error *error)
+static enum weir_status check_merge(const struct handle *into, const struct handle *from,
+                                    struct weir_error *error)
 {
-    const char *why = into->ops->unmergeable ? into->ops->unmergeable(&into->config) : NULL;
-    char a[64], b[64];
+    const weir_screen *s = (const weir_screen *)into, *of = (const weir_screen *)from;
+    const char *why = s->ops->unmergeable ? s->ops->unmergeable(&s->config) : NULL;
 
-    if (why)
-        return error_say(error, WEIR_ERROR_UNSUPPORTED, why, NULL);
-    if (into->lent || from->lent)
-        return error_say(error, WEIR_ERROR_UNSUPPORTED,
-                         "a set that is lent to a screen is not merged", NULL);
-    if (spec_differ(&screen_grammar, &into->config, &from->config, a, b))
-        return error_say(error, spec_mismatch(a), "the screens differ: ", a, " and ", b,
-                         "; only screens of one configuration and seed can be merged", NULL);
+    if (!why && (s->attached || of->attached))
+        why = "screens with an attached set cannot be merged";
+    return why ? error_say(error, WEIR_ERROR_UNSUPPORTED, why, NULL) : WEIR_OK;
+}
+
+static enum weir_status merge(struct handle *handle, const struct handle *from,
+                              struct weir_error *error)
+{
+    weir_screen *into = (weir_screen *)handle;
+    const weir_screen *of = (const weir_screen *)from;
+
+    (void)error;
     for (uint32_t i = 0; i < into->config.shape.areas; i++)
-        cells_raise_all(&into->area[i], &from->area[i]);
-    into->count.checked += from->count.checked;
-    into->count.asked += from->count.asked;
-    into->count.unanswered += from->count.unanswered;
-    into->count.members += from->count.members;
-    into->count.learned += from->count.learned;
+        cells_raise_all(&into->area[i], &of->area[i]);
+    into->count.checked += of->count.checked;
+    into->count.asked += of->count.asked;
+    into->count.unanswered += of->count.unanswered;
+    into->count.members += of->count.members;
+    into->count.learned += of->count.learned;
     return WEIR_OK;
 }
 
+/* ---- save and load ---- */
+
+#define COUNTERS 5
+#define CHECKED_MAX (UINT64_C(1) << 62)
+
+static uint64_t at_most(uint64_t n, uint64_t max)
+{
+    return n < max ? n : max;
+}
+
+/* Counters are saved up to CHECKED_MAX, and rejected above it when loading. */
+static void save_words(const struct handle *handle, struct part_head *h)
+{
+    const weir_screen *s = (const weir_screen *)handle;
+    uint64_t checked = at_most(s->count.checked, CHECKED_MAX);
+    uint64_t unanswered = at_most(s->count.unanswered, checked), records = checked - unanswered;
+
+    part_word(h, checked);
+    part_word(h, at_most(s->count.asked, records));
+    part_word(h, unanswered);
+    part_word(h, at_most(s->count.members, records));
+    part_word(h, at_most(s->count.learned, CHECKED_MAX));
+    if (s->config.span)
+        part_word(h, s->now);
+}
+
+static bool fits(const void *config, const struct part_head *h)
+{
+    const struct screen_config *c = config;
+
+    return h->words == COUNTERS + (c->span > 0) && h->cells == screen_shape_bytes(&c->shape);
+}
+
+static void load_words(struct handle *handle, const struct part_head *h)
+{
+    weir_screen *s = (weir_screen *)handle;
+
+    s->count = (struct screen_counts){.checked = h->word[0],
+                                      .asked = h->word[1],
+                                      .unanswered = h->word[2],
+                                      .members = h->word[3],
+                                      .learned = h->word[4]};
+    s->now = s->config.span ? h->word[COUNTERS] : 0;
+}
+
+/* Are the bytes behind the last cell of each area zero? */
+static bool gaps_empty(const weir_screen *s)
+{
+    for (uint32_t i = 0; i < s->config.shape.areas; i++) {
+        const struct cells *area = &s->area[i];
+
+        for (uint64_t at = cells_size(area->n, area->width);
+             at < screen_area_bytes(&s->config.shape, i); at++)
+            if (area->bytes[at])
+                return false;
+    }
+    return true;
+}
+
+static bool is_possible(const struct handle *handle)
+{
+    const weir_screen *s = (const weir_screen *)handle;
+
+    return s->count.checked <= CHECKED_MAX && s->count.unanswered <= s->count.checked &&
+           s->count.asked <= screen_records(s) && s->count.members <= screen_records(s) &&
+           s->count.learned <= CHECKED_MAX && (screen_holds_set(s) || s->count.learned == 0) &&
+           gaps_empty(s) && (!s->ops->check || s->ops->check(s));
+}
+
+const struct handle_kind screen_kind = {
+    .grammar = &screen_grammar,
+    .parts = {WEIR_PART_SCREEN, WEIR_PART_SCREEN},
+    .record = offsetof(weir_screen, config),
+    .size = size_of,
+    .begin = begin,
+    .copy = copy,
+    .reset = reset,
+    .check_merge = check_merge,
+    .merge = merge,
+    .save_words = save_words,
+    .fits = fits,
+    .load_words = load_words,
+    .is_possible = is_possible,
+};
+
 /* ---- time ---- */
 
-/* A verdict is swept away at the next turn of its part of the memory, which comes round within a
- * span: none is older, and time passes in steps, so that most batches are of one of them. */
+/* Time advances in SPAN_STEPS steps per span. Each step evicts the verdicts of one part of the
+ * memory, so no verdict is older than a span. */
 void weir_screen_advance(weir_screen *s, uint64_t now)
 {
     uint64_t step = s->config.span / SPAN_STEPS;
@@ -138,7 +185,7 @@ void weir_screen_advance(weir_screen *s, uint64_t now)
     s->now = now;
 }
 
-/* ---- what it knows of itself ---- */
+/* ---- statistics ---- */
 
 void weir_screen_measure(const weir_screen *s, struct weir_screen_stats *out, size_t size)
 {
@@ -155,10 +202,5 @@ void weir_screen_measure(const weir_screen *s, struct weir_screen_stats *out, si
 
     for (uint32_t i = 0; i < s->config.shape.areas; i++)
         stats.memory += cells_size(s->area[i].n, s->area[i].width);
-    hand_out(out, size, &stats, sizeof stats);
-}
-
-size_t weir_screen_config(const weir_screen *s, char *buffer, size_t size)
-{
-    return spec_write(&screen_grammar, &s->config, buffer, size);
+    caller_struct_return(out, size, &stats, sizeof stats);
 }

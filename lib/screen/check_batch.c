@@ -1,22 +1,20 @@
-/* check_batch.c - a batch of keys, answered in order.
+/* check_batch.c - checks a batch of keys, in order.
  *
- * What one key leaves behind decides about those after it, and nothing may be
- * left behind before the store has answered. So a batch goes in rounds: keys are
- * settled in order as long as memory or the store's answers do; at the first for
- * which neither does, all keys from there on are looked at, and the store is
- * asked, in one call, for every one that memory does not know at this moment.
- * Most batches need one such call. A second comes about only where a key that
- * was known at the time of asking has been pushed out before its turn.
+ * The answer to one key can affect those after it, and nothing may be recorded before the store
+ * has answered. So a batch is processed in rounds. Keys are settled in order as long as memory or
+ * the store's answers suffice. At the first key for which they do not, all remaining keys are
+ * examined, and the store is asked, in one call, for every key that memory cannot answer at this
+ * moment. Most batches need one such call. A second one is needed only if a key that was cached at
+ * the time of the call is evicted before its turn.
  *
- * The outcome is that of one key after the other. What differs is the traffic:
- * a key that comes twice is asked for once, and one that another key of the
- * batch would have answered for (falsely, that is how screens err) is asked for
- * in vain: its answer is not used. */
+ * The result is that of checking one key after the other. Only the lookups differ. A key that
+ * occurs twice is looked up once. A key that an earlier key of the batch would have answered (by a
+ * false match) is looked up unnecessarily, and its answer is not used. */
 #include <string.h>
 
 #include "screen/screen.h"
 
-#define AHEAD 16 /* keys touched before their turn */
+#define AHEAD 16 /* keys prefetched before their turn */
 
 struct round {
     weir_screen *s;
@@ -24,9 +22,9 @@ struct round {
     size_t n;
     weir_screen_store store;
     void *context;
-    bool ended;    /* the store is not to be asked again */
-    size_t asked;  /* different keys so far */
-    uint32_t mask; /* of the part of the table that is used */
+    bool ended;    /* the store must not be asked again */
+    size_t asked;  /* distinct keys so far */
+    uint32_t mask; /* for the part of the table that is used */
 };
 
 /* ---- which keys have been asked for ---- */
@@ -39,7 +37,7 @@ static bool is_same(const struct round *b, size_t i, size_t j)
            (b->keys[i].size == 0 || memcmp(b->keys[i].data, b->keys[j].data, b->keys[i].size) == 0);
 }
 
-/* Where in the table key i is, or would be. */
+/* The entry of key i in the table, or the free one where it belongs. */
 static uint16_t *entry_of(const struct round *b, size_t i)
 {
     struct scratch *t = b->s->scratch;
@@ -50,20 +48,20 @@ static uint16_t *entry_of(const struct round *b, size_t i)
     return &t->table[at];
 }
 
-static void touch(const struct round *b, size_t i)
+static void prefetch(const struct round *b, size_t i)
 {
-    if (b->s->ops->touch && i < b->n)
-        b->s->ops->touch(b->s, b->s->scratch->key[i]);
+    if (b->s->ops->prefetch && i < b->n)
+        b->s->ops->prefetch(b->s, b->s->scratch->key[i]);
 }
 
-/* Ask for all from key i on that memory does not know now. */
+/* Ask the store for all keys from i on that memory cannot answer now. */
 static void ask_ahead(struct round *b, size_t i)
 {
     struct scratch *t = b->s->scratch;
     size_t before = b->asked;
 
     for (; i < b->n; i++) {
-        touch(b, i + AHEAD);
+        prefetch(b, i + AHEAD);
         if (b->s->ops->decide(b->s, t->key[i]) != WEIR_UNANSWERED)
             continue;
         uint16_t *entry = entry_of(b, i);
@@ -77,7 +75,7 @@ static void ask_ahead(struct round *b, size_t i)
     b->ended = !b->store(b->context, t->asked + before, b->asked - before, t->answer + before);
 }
 
-/* The store's answer to key i: it has been asked for, or is now if it may be. */
+/* The store's answer to key i. Asks the store if it was not asked yet, and may be. */
 static uint8_t store_answer(struct round *b, size_t i)
 {
     uint16_t number = *entry_of(b, i);
@@ -94,7 +92,7 @@ static uint8_t store_answer(struct round *b, size_t i)
 
 /* ---- one key, many keys ---- */
 
-/* False if the check ends before it. */
+/* Returns false if the check ends before this key. */
 static bool check_one(struct round *b, size_t i, uint8_t *out)
 {
     weir_screen *s = b->s;
@@ -116,7 +114,7 @@ static bool check_one(struct round *b, size_t i, uint8_t *out)
     return true;
 }
 
-/* Returns how many keys were checked, which are all unless the store has ended it. */
+/* Returns the number of keys checked: all, unless the store ended the check. */
 static size_t check_batch(struct round *b, uint8_t *answers)
 {
     struct scratch *t = b->s->scratch;
@@ -127,9 +125,9 @@ static size_t check_batch(struct round *b, uint8_t *answers)
     for (size_t i = 0; i < b->n; i++)
         t->key[i] = screen_hash(b->s, b->keys[i]);
     for (size_t i = 0; i < b->n && i < AHEAD; i++)
-        touch(b, i);
+        prefetch(b, i);
     for (size_t i = 0; i < b->n; i++) {
-        touch(b, i + AHEAD);
+        prefetch(b, i + AHEAD);
         if (!check_one(b, i, &answers[i]))
             return i;
     }
@@ -162,7 +160,7 @@ size_t weir_screen_check(weir_screen *s, const struct weir_bytes *keys, size_t n
 
 bool weir_screen_needs_set(const weir_screen *s)
 {
-    return screen_holds_set(s) && s->count.learned == 0 && !s->lent;
+    return screen_holds_set(s) && s->count.learned == 0 && !s->attached;
 }
 
 void weir_screen_add_members(weir_screen *s, const struct weir_bytes *keys, size_t n)
@@ -183,7 +181,7 @@ void weir_screen_clear_set(weir_screen *s)
     if (s->ops->forget)
         s->ops->forget(s);
     s->count.learned = 0;
-    s->lent = NULL;
+    s->attached = NULL;
 }
 
 enum weir_status weir_screen_attach_set(weir_screen *s, const weir_filter *set,
@@ -191,13 +189,13 @@ enum weir_status weir_screen_attach_set(weir_screen *s, const weir_filter *set,
 {
     if (!screen_holds_set(s))
         return error_say(error, WEIR_ERROR_UNSUPPORTED, "the screen ", s->config.is.of->about.name,
-                         " holds no set; ", spec_names(&screen_grammar, WEIR_CAN_HOLD_SET).text,
-                         " do", NULL);
+                         " has no set; ", spec_names(&screen_grammar, WEIR_CAN_HOLD_SET).text,
+                         " have one", NULL);
     if (set->config.seed != s->config.seed || set->config.hash != s->config.hash)
         return error_say(error, WEIR_ERROR_SEED_MISMATCH,
-                         "the set hashes its keys in another way than the screen; give both one "
-                         "seed= and hash=",
+                         "the set and the screen have different seed= or hash=; use the same for "
+                         "both",
                          NULL);
-    s->lent = set;
+    s->attached = set;
     return WEIR_OK;
 }

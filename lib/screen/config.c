@@ -1,18 +1,22 @@
-/* config.c - the screens there are, and what they can be asked for. list.h is the
- * only list of them. */
+/* config.c - the screens, their parameters, the screen "none", and the choice of a screen.
+ *
+ * weir_screen_choose() prefers the set in a Bloom filter, confirmed by the store: it makes no
+ * errors and asks for little more than the members. The store must be able to list its keys, and
+ * they must fit into the memory. One byte per key is enough: then 2 % of the other keys are looked
+ * up unnecessarily, and every three more bits divide that by four. With less memory the filter
+ * lets too many keys through, and caching the store's answers is the better use of the memory. */
 #include "screen/screen.h"
 
 #include <string.h>
 
-#define SCREEN(name) extern const struct screen_ops screen_##name;
-#include "screen/list.h"
-#undef SCREEN
+#include "spec/caller_struct.h"
 
-static const struct named *const screens[] = {
-#define SCREEN(name) &screen_##name.is,
-#include "screen/list.h"
-#undef SCREEN
-    NULL};
+extern const struct screen_ops screen_cache, screen_dabf, screen_1bf, screen_strict;
+static const struct screen_ops screen_none;
+
+/* In the order of listings; the first is the default. */
+static const struct named *const screens[] = {&screen_cache.is,  &screen_dabf.is, &screen_1bf.is,
+                                              &screen_strict.is, &screen_none.is, NULL};
 
 /* "1/9" or "2/1", or a number such as 0.5, 50% or 2.0. */
 static bool read_ratio(struct span text, void *value)
@@ -51,11 +55,11 @@ static const struct parameter_row rows[SCREEN_PARAMETERS] = {
         "memory of verdicts or bits"}, .kind = A_SIZE, AT(memory),
         .min = 64, .max = MEMORY_MAX},
     [SCREEN_SET] = {{"set", "a count from 1 to 1T: 100k, 10M",
-        "members that the store has"}, .kind = A_COUNT, AT(set), .min = 1, .max = COUNT_MAX},
+        "number of members in the store"}, .kind = A_COUNT, AT(set), .min = 1, .max = COUNT_MAX},
     [SCREEN_CAPACITY] = {{"capacity", "a count from 1 to 1T: 100k, 10M",
-        "different keys expected"}, .kind = A_COUNT, AT(capacity), .min = 1, .max = COUNT_MAX},
+        "expected number of distinct keys"}, .kind = A_COUNT, AT(capacity), .min = 1, .max = COUNT_MAX},
     [SCREEN_THETA] = {{"theta", "a ratio such as 1/9 or 2/1, or a number: 0.5, 50%",
-        "memory of keys asked, over that of members"}, .kind = ITS_OWN, AT(theta),
+        "memory for keys asked, divided by memory for members"}, .kind = ITS_OWN, AT(theta),
         .read = read_ratio, .write = write_ratio},
     [SCREEN_K] = {{"k", "a whole number from 1 to 32",
         "hash functions"}, .kind = A_COUNT, AT(k), .min = 1, .max = K_MAX},
@@ -63,24 +67,24 @@ static const struct parameter_row rows[SCREEN_PARAMETERS] = {
         "hash functions of the filter of members"}, .kind = A_COUNT, AT(k_set),
         .min = 1, .max = K_MAX},
     [SCREEN_WINDOW] = {{"window", "a count from 1 to 1T: 100k, 10M",
-        "records after which what was learned is forgotten"}, .kind = A_COUNT, AT(window),
+        "records after which cached answers are evicted"}, .kind = A_COUNT, AT(window),
         .min = 1, .max = COUNT_MAX},
     [SCREEN_SPAN] = {{"span", "a time from 64ms to 36500d: 500ms, 10s, 5m, 2h, 1d",
-        "time after which a verdict is forgotten"}, .kind = A_TIME, AT(span),
+        "time after which a verdict is evicted"}, .kind = A_TIME, AT(span),
         .min = SPAN_STEPS, .max = UINT64_C(3153600000000)},
     [SCREEN_WIDTH] = {{"width", "8 to 16, 20, 24 or 32",
-        "bits per fingerprint, at least"}, .kind = A_COUNT, AT(width), .min = 8, .max = 32},
+        "minimum bits per fingerprint"}, .kind = A_COUNT, AT(width), .min = 8, .max = 32},
     [SCREEN_SLOTS] = {{"slots", "a whole number from 1 to 56",
-        "verdicts per line, at most"}, .kind = A_COUNT, AT(slots), .min = 1, .max = 56},
+        "maximum verdicts per cache line"}, .kind = A_COUNT, AT(slots), .min = 1, .max = 56},
     [SCREEN_VERDICTS] = {{"verdicts", "a size from 64 (bytes) to 16T: 16K, 1M",
-        "of the memory, for verdicts on what the set let through"}, .kind = A_SIZE, AT(verdicts),
+        "part of the memory that caches the store's verdicts"}, .kind = A_SIZE, AT(verdicts),
         .min = MEMORY_MIN, .max = MEMORY_MAX},
     [SCREEN_FPR] = {{"fpr", "a rate above 0 and below 1: 0.01, 1%, 1e-4",
-        "ceiling of false matches"}, .kind = A_RATE, AT(fpr)},
-    [SCREEN_HASH] = {{"hash", "xxh3, or sip where strangers choose the keys",
+        "maximum rate of false matches"}, .kind = A_RATE, AT(fpr)},
+    [SCREEN_HASH] = {{"hash", "xxh3, or sip for untrusted keys",
         "hash function"}, .kind = A_WORD, AT(hash), .words = parameter_hashes},
     [SCREEN_SEED] = {{"seed", "a whole number below 2^64",
-        "seed of hashing (random if not given)"}, .kind = A_COUNT, AT(seed), .max = UINT64_MAX},
+        "seed of hashes (default: random)"}, .kind = A_COUNT, AT(seed), .max = UINT64_MAX},
 #undef AT
 };
 /* clang-format on */
@@ -125,3 +129,80 @@ const struct grammar screen_grammar = {
     .plan = plan,
     .traits = traits,
 };
+
+/* ---- none: asks the store for every key ---- */
+
+static bool plan_none(struct screen_config *c, struct screen_shape *shape, struct weir_error *error)
+{
+    (void)c, (void)shape, (void)error;
+    return true;
+}
+
+static uint8_t ask_always(const weir_screen *s, struct weir_key key)
+{
+    (void)s, (void)key;
+    return WEIR_UNANSWERED;
+}
+
+static const struct screen_ops screen_none = {
+    .is.about = {"none", "asks the store for every key",
+                 WEIR_CAN_MERGE | WEIR_CAN_RUN_FOREVER | WEIR_CAN_CONFIRM},
+    .is.parameters = SCREEN_ALWAYS,
+    .plan = plan_none,
+    .decide = ask_always,
+};
+
+/* ---- which screen suits a store ---- */
+
+#define BITS_PER_MEMBER_LEAST 8
+
+static void choose_strict(struct weir_screen_choice *c, uint64_t bits, uint64_t set)
+{
+    uint64_t keys = set == 0 ? 1 : set > COUNT_MAX ? COUNT_MAX : set;
+    struct text spec = text_in(c->spec, sizeof c->spec);
+    struct text reason = text_in(c->reason, sizeof c->reason);
+
+    text_add(&spec, screen_strict.is.about.name);
+    text_add(&spec, " set=");
+    text_add_u64(&spec, keys);
+    if (set == 0) {
+        text_add(&reason, "the store lists its keys, and has none");
+        return;
+    }
+    text_add(&reason, "the store lists its ");
+    text_add_u64(&reason, set);
+    text_add(&reason, " keys, and ");
+    text_add_u64(&reason, bits / set);
+    text_add(&reason, " bits for each fit the memory");
+}
+
+static void choose_verdicts(struct weir_screen_choice *c, bool listed, uint64_t set)
+{
+    struct text spec = text_in(c->spec, sizeof c->spec);
+    struct text reason = text_in(c->reason, sizeof c->reason);
+
+    text_add(&spec, screen_cache.is.about.name);
+    if (listed) {
+        text_add(&reason, "the store's ");
+        text_add_u64(&reason, set);
+        text_add(&reason, " keys do not fit: the memory has less than 8 bits for each");
+    } else {
+        text_add(&reason, "the store cannot be listed");
+    }
+}
+
+void weir_screen_choose(struct weir_screen_choice *out, size_t size, uint64_t memory, bool listed,
+                        uint64_t set)
+{
+    struct weir_screen_choice c;
+    uint64_t most = MEMORY_MAX / 8, bits = 8 * (memory < most ? memory : most);
+
+    if (listed && bits / BITS_PER_MEMBER_LEAST >= set)
+        choose_strict(&c, bits, set);
+    else
+        choose_verdicts(&c, listed, set);
+    struct text end = {c.spec + strlen(c.spec), c.spec + sizeof c.spec};
+    text_add(&end, " memory=");
+    text_add_u64(&end, memory);
+    caller_struct_return(out, size, &c, sizeof c);
+}

@@ -1,30 +1,28 @@
 /* dabf.c - the dynamic appending Bloom filter (Busnel and Gillet 2019).
  *
- * Two Bloom filters that start empty: beta, of the keys that the store was asked
- * for, and beta', of those that are members. A key that is not in beta is asked
- * for, and enters beta, and beta' if it is a member. One that is in beta is a
- * member if it is in beta'. So every different key is asked for once, but what
- * beta takes for known by mistake is never asked for, and beta fills up: from
- * then on members are missed.
+ * Two Bloom filters that start empty: beta, of the keys that the store was asked for, and beta',
+ * of those that are members. A key that is not in beta is looked up in the store, and added to
+ * beta, and to beta' if it is a member. A key in beta is a member if it is in beta'. So every
+ * distinct key is looked up once, except for false positives of beta, which are never looked up.
+ * beta saturates; from then on members are missed.
  *
- * With window= there are two such pairs, filled together and flushed in turn,
- * one after every so many records; the older one answers. In the first window
- * there is only the first. A key is asked for if either pair lacks it, and the
- * answer serves both, as the paper suggests. Each filter has hash functions of
- * its own: with the same ones for both pairs the error at window=1000 is a third
- * of the members, with their own a quarter; the paper has a fifth.
+ * With window= there are two such pairs. Both are filled, and they are cleared in turn, one after
+ * every `window` records. The older one answers. In the first window there is only the first. A
+ * key is looked up if either pair lacks it, and the answer enters both, as the paper suggests.
+ * Each filter has its own hash functions. With the same ones for both pairs the error at
+ * window=1000 is a third of the members; with different ones a quarter; the paper reports a fifth.
  *
- * theta= is n/n'; k' = floor(n'/set ln 2), k = floor(n/capacity ln 2), at least
- * 1. The paper has a capacity of 1000 whatever n (so k = 1 in all it tries); from
- * 8000 bits on it is n/8 here, if nobody says.
- * Price: k + k' lines per key and pair. */
+ * theta= is n/n'; k' = floor(n'/set ln 2) and k = floor(n/capacity ln 2), at least 1. The paper
+ * uses a capacity of 1000 for any n (so k = 1 in all its experiments). From 8000 bits on the
+ * default here is n/8.
+ *
+ * Cost: k + k' cache lines per key and pair. */
 #include <string.h>
 
-#include "screen/bloom_bits.h"
-#include "theory/bloom.h"
-#include "theory/dabf.h"
+#include "screen/screen.h"
+#include "theory/sets.h"
 
-#define ASKED(pair) (2 * (uint32_t)(pair)) /* beta, and beta': */
+#define ASKED(pair) (2 * (uint32_t)(pair)) /* beta and beta' */
 #define MEMBERS(pair) (2 * (uint32_t)(pair) + 1)
 
 #define CAPACITY_LEAST 1000
@@ -41,8 +39,8 @@ static bool plan(struct screen_config *c, struct screen_shape *shape, struct wei
     if (asked == 0 || asked == pair)
         return error_refuse(
             error, WEIR_ERROR_MEMORY_TOO_SMALL,
-            "theta= leaves one of the two filters without a bit; ask for more memory, or a "
-            "ratio nearer to 1",
+            "theta= leaves one of the two filters without a bit; use more memory or a ratio "
+            "closer to 1",
             NULL);
     if (!c->capacity)
         c->capacity = screen_keys(asked) > CAPACITY_LEAST ? screen_keys(asked) : CAPACITY_LEAST;
@@ -61,7 +59,7 @@ static bool plan(struct screen_config *c, struct screen_shape *shape, struct wei
     return true;
 }
 
-/* Of pairs that are flushed in turn the paper says nothing. */
+/* The paper has no model for pairs that are cleared in turn. */
 static bool predict(const struct screen_config *c, const struct stream_model *m, double members,
                     struct weir_screen_prediction *out)
 {
@@ -89,7 +87,7 @@ static bool predict(const struct screen_config *c, const struct stream_model *m,
 
 /* ---- which pair ---- */
 
-/* Of the window that the next record belongs to: which pair answers. */
+/* The pair that answers in the window of the next record. */
 static uint32_t older(const weir_screen *s)
 {
     uint64_t w = s->config.window ? screen_records(s) / s->config.window : 0;
@@ -102,12 +100,11 @@ static bool has_younger(const weir_screen *s)
     return s->config.window && screen_records(s) >= s->config.window;
 }
 
-/* The key as one filter has it: each has functions of its own. With the same
- * words of the hash a key would have its places at the same share of beta and of
- * beta', and two pairs would err in the same keys. */
+/* The key with the hash functions of one filter. With the same words of the hash, a key would have
+ * the same relative positions in beta and in beta', and two pairs would err on the same keys. */
 static struct weir_key own_key(struct weir_key key, uint32_t filter)
 {
-    uint32_t i = 2 * (K_MAX + filter); /* words that no filter uses itself */
+    uint32_t i = 2 * (K_MAX + filter); /* words that no filter uses */
 
     return (struct weir_key){hash_word(key.lo, key.hi, i), hash_word(key.lo, key.hi, i + 1), 1, 0};
 }
@@ -179,7 +176,7 @@ static double error_of(const weir_screen *s, uint32_t pair)
     return bloom_error_at(cells_fill(&s->area[ASKED(pair)]), s->config.k);
 }
 
-/* A key is answered from memory if both pairs know it. */
+/* A key is answered from memory if both pairs contain it. */
 static double error_now(const weir_screen *s)
 {
     uint32_t pair = older(s);
@@ -190,8 +187,9 @@ static double error_now(const weir_screen *s)
 
 static const char *unmergeable(const struct screen_config *c)
 {
-    return c->window ? "screens with window= cannot be merged: their windows end at different keys"
-                     : NULL;
+    return c->window
+               ? "screens with window= cannot be merged: their windows end at different records"
+               : NULL;
 }
 
 const struct screen_ops screen_dabf = {

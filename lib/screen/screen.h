@@ -1,15 +1,14 @@
-/* screen.h - the waist of the screens from inside: what one is made of and must
- * say.
+/* screen.h - the interface of a screen: what it consists of, and the functions it implements. A
+ * screen is a small in-memory filter in front of a slow store.
  *
- * A screen's memory is a few areas of cells, in one allocation with the rest: bits
- * of Bloom filters (bloom_bits.h), or bytes (verdict_lines.h). So making, saving
- * and loading are each written once. A screen file says:
+ * Its memory is up to four areas of cells, in one allocation with the rest: bits of Bloom filters,
+ * or bytes of cached verdicts (verdict_lines.h). A screen file implements:
  *
- *   plan    complete the configuration, say which areas of what size
- *   decide  answer a key from memory, or say that the store is needed. Pure.
- *   settle  a key has been answered: remember it, make room
+ *   plan    complete the configuration, and compute the size of the areas
+ *   decide  answer a key from memory, or request the store. Does not modify the screen.
+ *   settle  a key was answered: remember it, and evict others if necessary
  *
- * check_batch.c makes of these the loop over a batch. */
+ * check_batch.c has the loop over a batch. */
 #ifndef WEIR_SCREEN_SCREEN_H
 #define WEIR_SCREEN_SCREEN_H
 
@@ -41,23 +40,23 @@ enum screen_parameter {
 #define SCREEN_ALWAYS (HAS(SCREEN_HASH) | HAS(SCREEN_SEED))
 
 #define SCREEN_MEMORY_DEFAULT (UINT64_C(1) << 23) /* bits: 1 MiB */
-#define AREAS_MOST 4
+#define AREAS_MAX 4
 
-/* What was learned is forgotten in so many parts, one after the other, all in a span. */
+/* Cached answers are evicted in this many parts, one after the other, within a span. */
 #define SPAN_STEPS 64
 
-/* n/n': a part of so many to one of so many. */
+/* A ratio of two numbers. */
 struct ratio {
     uint64_t above, below;
 };
 
-/* The memory that a screen asks for. */
+/* The memory that a screen needs. */
 struct screen_shape {
     uint32_t areas;
     struct {
         uint64_t cells;
         uint64_t width; /* bits per cell: 1 or 8 */
-    } area[AREAS_MOST];
+    } area[AREAS_MAX];
 };
 
 struct screen_config {
@@ -73,7 +72,7 @@ struct screen_config {
     uint64_t verdicts; /* bits */
     double fpr;
     uint64_t hash, seed;
-    struct screen_shape shape; /* as planned */
+    struct screen_shape shape; /* computed by plan */
 };
 
 struct screen_counts {
@@ -85,31 +84,34 @@ struct weir_screen {
     struct handle handle;
     const struct screen_ops *ops;
     struct screen_config config;
-    struct cells area[AREAS_MOST];
+    struct cells area[AREAS_MAX];
     struct screen_counts count;
-    uint64_t now;            /* the latest time told; 0: none was */
-    const weir_filter *lent; /* holds members too; the caller's, or NULL */
+    uint64_t now;                /* the latest time; 0: none */
+    const weir_filter *attached; /* an attached set of the caller, or NULL */
     struct scratch *scratch;
 };
 
 struct screen_ops {
     struct named is;
     bool (*plan)(struct screen_config *c, struct screen_shape *shape, struct weir_error *error);
-    /* WEIR_OTHER or WEIR_MEMBER from memory, or WEIR_UNANSWERED: ask. */
+    /* Returns WEIR_OTHER or WEIR_MEMBER from memory, or WEIR_UNANSWERED to request the store. */
     uint8_t (*decide)(const weir_screen *s, struct weir_key key);
 
-    /* where it has a meaning, or NULL */
-    void (*touch)(const weir_screen *s, struct weir_key key); /* prefetch */
+    /* optional functions; NULL if they do not apply */
+    void (*prefetch)(const weir_screen *s, struct weir_key key); /* prefetch the memory of a key */
     void (*settle)(weir_screen *s, struct weir_key key, uint8_t answer, bool from_store);
     double (*fill)(const weir_screen *s);
     double (*error)(const weir_screen *s);
-    void (*sweep)(weir_screen *s, uint64_t step); /* forget what is that old: see SPAN_STEPS */
-    void (*learn)(weir_screen *s, const struct weir_key *keys, size_t n); /* members of the set */
-    void (*forget)(weir_screen *s);                                       /* all of them */
-    bool (*check)(const weir_screen *s);                       /* can this loaded state be? */
-    const char *(*unmergeable)(const struct screen_config *c); /* why, or NULL: bits are added */
-    /* What it will do on a stream of whose keys such a share are members; false if there is
-     * no model with these parameters. */
+    void (*sweep)(weir_screen *s,
+                  uint64_t step); /* evict the answers of one step: see SPAN_STEPS */
+    void (*learn)(weir_screen *s, const struct weir_key *keys,
+                  size_t n);             /* add members to the set */
+    void (*forget)(weir_screen *s);      /* clear the set */
+    bool (*check)(const weir_screen *s); /* is the loaded state possible? */
+    const char *(*unmergeable)(
+        const struct screen_config *c); /* the reason, or NULL: then areas are merged by maximum */
+    /* Predict the behavior on a stream in which this share of the keys are members. Returns false
+     * if there is no model for the parameters. */
     bool (*predict)(const struct screen_config *c, const struct stream_model *m, double members,
                     struct weir_screen_prediction *p);
 };
@@ -117,17 +119,17 @@ struct screen_ops {
 extern const struct grammar screen_grammar;
 extern const struct handle_kind screen_kind;
 
-/* What one batch needs: at most WEIR_SCREEN_BATCH keys at a time. */
+/* Temporary memory of a batch of at most WEIR_SCREEN_BATCH keys. */
 #define TABLE (2 * WEIR_SCREEN_BATCH)
 struct scratch {
     struct weir_key key[WEIR_SCREEN_BATCH];
-    struct weir_bytes asked[WEIR_SCREEN_BATCH]; /* different keys, in the order of asking */
-    uint16_t first[WEIR_SCREEN_BATCH];          /* which key of the batch each of them is */
-    uint8_t answer[WEIR_SCREEN_BATCH];          /* the store's */
-    uint16_t table[TABLE];                      /* number + 1 of the one asked for */
+    struct weir_bytes asked[WEIR_SCREEN_BATCH]; /* distinct keys that are asked for, in order */
+    uint16_t first[WEIR_SCREEN_BATCH];          /* the index in the batch of each of them */
+    uint8_t answer[WEIR_SCREEN_BATCH];          /* the store's answers */
+    uint16_t table[TABLE];                      /* a hash table of the keys asked for: index + 1 */
 };
 
-/* Bytes of an area and of all of them: in memory as in a file. */
+/* Bytes of an area and of all areas, in memory and in files. */
 static inline uint64_t screen_area_bytes(const struct screen_shape *shape, uint32_t i)
 {
     return memory_lines(cells_size(shape->area[i].cells, (uint32_t)shape->area[i].width));
@@ -142,13 +144,6 @@ static inline uint64_t screen_shape_bytes(const struct screen_shape *shape)
     return bytes;
 }
 
-/* From a configuration that is complete; NULL if memory is short. sparse changes nothing. */
-struct handle *screen_make(const void *config, const struct memory *memory, bool sparse);
-
-/* WEIR_NO_MEMORY and why there is none. */
-enum weir_status screen_no_memory(const void *config, const struct memory *memory,
-                                  struct weir_error *error);
-
 static inline struct weir_key screen_hash(const weir_screen *s, struct weir_bytes key)
 {
     struct hash128 h = hash_by(s->config.hash, key.data, key.size, s->config.seed);
@@ -161,8 +156,8 @@ static inline bool screen_holds_set(const weir_screen *s)
     return s->config.is.of->about.traits & WEIR_CAN_HOLD_SET;
 }
 
-/* How many keys so many bits are taken to be for, if nobody says: one in eight,
- * and no more than a parameter may be. */
+/* The default number of keys for this many bits: one per eight bits, at most the maximum of the
+ * parameter. */
 static inline uint64_t screen_keys(uint64_t bits)
 {
     uint64_t keys = bits / 8;
@@ -170,10 +165,34 @@ static inline uint64_t screen_keys(uint64_t bits)
     return keys < 1 ? 1 : keys > COUNT_MAX ? COUNT_MAX : keys;
 }
 
-/* Keys that were answered: the clock of a window. */
+/* The number of answered keys: the clock of a window. */
 static inline uint64_t screen_records(const weir_screen *s)
 {
     return s->count.checked - s->count.unanswered;
+}
+
+/* ---- areas as Bloom filters ---- */
+
+/* Most keys that are absent end at the second bit. */
+static inline bool bloom_has(const struct cells *bits, uint64_t k, struct weir_key key)
+{
+    for (uint32_t i = 0; i < k; i++)
+        if (!bit_get(bits, place(key, i, bits->n)))
+            return false;
+    return true;
+}
+
+static inline void bloom_add(struct cells *bits, uint64_t k, struct weir_key key)
+{
+    for (uint32_t i = 0; i < k; i++)
+        bit_set(bits, place(key, i, bits->n));
+}
+
+/* Prefetch the lines of the first k bits. */
+static inline void bloom_touch(const struct cells *bits, uint64_t k, struct weir_key key)
+{
+    for (uint32_t i = 0; i < k; i++)
+        bit_prefetch(bits, place(key, i, bits->n));
 }
 
 #endif

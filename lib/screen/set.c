@@ -1,47 +1,44 @@
 /* set.c - the whole set in one Bloom filter: `1bf` and `strict`.
  *
- * The set is told before the first check. What the filter does not have is no
- * member, for certain. What it has is one (1bf: others are let through at the
- * filter's error, the store is never asked), or is confirmed by the store
- * (strict: no error at all; calls are the members and the filter's error of the
- * others).
+ * The set is added before the first check. A key that the filter does not contain is certainly not
+ * a member. A key that it contains is reported as a member (1bf: never asks the store, but has
+ * false positives), or is confirmed by the store (strict: no errors; lookups are the members and
+ * the false positives).
  *
- * Members come again and again, and are confirmed each time. With verdicts= some
- * of strict's memory keeps the store's verdicts on what the filter let through
- * (verdict_lines.h), in fingerprints of 32 bits: each is confirmed once as long as it is
- * in use. The price is an error of some billionths, and that a key which the
- * store drops is a member here until its verdict is forgotten; with window= that
- * is so many records, with span= so long a time.
+ * Members recur, and are confirmed each time. With verdicts= a part of strict's memory caches the
+ * store's verdicts on these keys (verdict_lines.h), with fingerprints of 32 bits: each key is
+ * confirmed once while it stays cached. In return, a few answers in a billion are wrong, and a key
+ * that the store drops stays a member until its verdict is evicted: at most `window` records or
+ * `span` of time later.
  *
- * A set that is known whole can be lent as a fixed filter, which errs less; what is told
- * beside it goes into the Bloom filter.
+ * A set can be attached as a fixed filter, which has fewer false positives. Keys that are added
+ * besides go into the Bloom filter.
  *
- * Both go by the set as it was when told: a member that the store gets later is
- * missed.
- * Price: k lines per key; a set of n keys in m bits with k = (m/n) ln 2. */
-#include "screen/bloom_bits.h"
+ * Both screens use the set as it was when added. A member that the store gains later is missed.
+ *
+ * Cost: k cache lines per key; for n keys in m bits k = (m/n) ln 2. */
+#include "screen/screen.h"
 #include <string.h>
 
 #include "screen/verdict_lines.h"
-#include "theory/bloom.h"
+#include "theory/sets.h"
 
 #define SET 0  /* areas: the set, */
-#define KEPT 1 /* and verdicts */
+#define KEPT 1 /* and the cached verdicts */
 #define KEPT_WIDTH 32
-#define AHEAD 16 /* keys of the set touched before they are added */
+#define AHEAD 16 /* keys of the set prefetched before they are added */
 
 static bool plan(struct screen_config *c, struct screen_shape *shape, struct weir_error *error)
 {
     uint64_t kept = 8 * lines_bytes(c->verdicts), bits = c->memory - kept;
 
     if (kept >= c->memory)
-        return error_refuse(error, WEIR_ERROR_MEMORY_TOO_SMALL,
-                            "verdicts= leaves nothing of memory= for the set; it is a part of it",
-                            NULL);
+        return error_refuse(
+            error, WEIR_ERROR_MEMORY_TOO_SMALL,
+            "verdicts= leaves no memory for the set; use a value below memory=", NULL);
     if ((c->window || c->span) && !c->verdicts)
         return error_refuse(error, WEIR_ERROR_CONFLICTING_PARAMETERS,
-                            c->span ? "span=" : "window=", " is for verdicts: give verdicts= too",
-                            NULL);
+                            c->span ? "span=" : "window=", " requires verdicts=", NULL);
     if (!c->set)
         c->set = screen_keys(bits);
     if (!c->k)
@@ -56,7 +53,7 @@ static bool plan(struct screen_config *c, struct screen_shape *shape, struct wei
 
 static bool is_in_set(const weir_screen *s, struct weir_key key)
 {
-    if (s->lent && weir_ask(s->lent, key) == WEIR_SEEN)
+    if (s->attached && weir_ask(s->attached, key) == WEIR_SEEN)
         return true;
     return s->count.learned > 0 && bloom_has(&s->area[SET], s->config.k, key);
 }
@@ -116,27 +113,28 @@ static void sweep(weir_screen *s, uint64_t step)
     lines_sweep(&l, step, SPAN_STEPS);
 }
 
-static void touch(const weir_screen *s, struct weir_key key)
+static void prefetch(const weir_screen *s, struct weir_key key)
 {
-    if (s->lent)
-        weir_prefetch(s->lent, key);
+    if (s->attached)
+        weir_prefetch(s->attached, key);
     if (s->count.learned > 0)
-        bloom_touch(&s->area[SET], s->config.k < 2 ? s->config.k : 2, key); /* most end there */
+        bloom_touch(&s->area[SET], s->config.k < 2 ? s->config.k : 2,
+                    key); /* most lookups end there */
 }
 
 static double fill(const weir_screen *s)
 {
-    return s->lent ? weir_stats_of(s->lent).fill : cells_fill(&s->area[SET]);
+    return s->attached ? weir_stats_of(s->attached).fill : cells_fill(&s->area[SET]);
 }
 
 static double error_now(const weir_screen *s)
 {
-    double told = bloom_error_at(cells_fill(&s->area[SET]), s->config.k);
+    double own = bloom_error_at(cells_fill(&s->area[SET]), s->config.k);
 
-    return s->lent ? 1 - (1 - told) * (1 - weir_stats_of(s->lent).error) : told;
+    return s->attached ? 1 - (1 - own) * (1 - weir_stats_of(s->attached).error) : own;
 }
 
-/* Only verdicts can be mistaken for those of another. */
+/* Only cached verdicts can be wrong. */
 static double error_of_verdicts(const weir_screen *s)
 {
     struct verdict_lines l = s->config.verdicts ? kept(s) : (struct verdict_lines){0};
@@ -153,8 +151,8 @@ static bool check(const weir_screen *s)
 
 static const char *unmergeable(const struct screen_config *c)
 {
-    return c->verdicts ? "screens with verdicts= cannot be merged: which of two verdicts was used "
-                         "last is not known"
+    return c->verdicts ? "screens with verdicts= cannot be merged: the order in which their "
+                         "verdicts were used is unknown"
                        : NULL;
 }
 
@@ -166,7 +164,7 @@ const struct screen_ops screen_1bf = {
     .is.parameters = SET_PARAMETERS,
     .plan = plan,
     .decide = decide_by_set,
-    .touch = touch,
+    .prefetch = prefetch,
     .learn = learn,
     .forget = forget,
     .fill = fill,
@@ -174,13 +172,14 @@ const struct screen_ops screen_1bf = {
 };
 
 const struct screen_ops screen_strict = {
-    .is.about = {"strict", "the set in one Bloom filter, every positive confirmed: no error",
+    .is.about = {"strict",
+                 "the set in one Bloom filter; the store confirms every positive: no errors",
                  WEIR_CAN_MERGE | WEIR_CAN_WINDOW | WEIR_CAN_TIME | WEIR_CAN_HOLD_SET |
                      WEIR_CAN_CONFIRM},
     .is.parameters = SET_PARAMETERS | HAS(SCREEN_VERDICTS) | HAS(SCREEN_WINDOW) | HAS(SCREEN_SPAN),
     .plan = plan,
     .decide = decide_others,
-    .touch = touch,
+    .prefetch = prefetch,
     .learn = learn,
     .forget = forget,
     .settle = settle,

@@ -7,7 +7,7 @@
 #include "base/processor.h"
 #include "theory/recent.h"
 
-#define LINES_LOOKED_AT 65536 /* to measure fill and error */
+#define LINES_LOOKED_AT 65536 /* sampled to measure fill and error */
 
 static uint8_t *nth_line(const struct verdict_lines *l, uint64_t i)
 {
@@ -84,8 +84,8 @@ double lines_fill(const struct verdict_lines *l)
     return mean_of_lines(l, share_of_line);
 }
 
-/* Slots without gaps, at a width not below the floor, and zeros behind them:
- * the line that its own list would write. */
+/* Slots without gaps, at a width not below the floor, with zeros behind them. Writing the line's
+ * list again must give the same bytes. */
 static bool is_possible(const struct verdict_lines *l, const uint8_t *line)
 {
     uint8_t again[LINE_BYTES] = {0};
@@ -96,7 +96,7 @@ static bool is_possible(const struct verdict_lines *l, const uint8_t *line)
     line_list_read(&list, line, lines_slots(l, line_index(line)), true);
     for (uint32_t i = 0; i < list.n; i++)
         if (list.value[i] >> (line_width[line_index(line)] - 8) == 0)
-            return false; /* it would be nothing once it is cut */
+            return false; /* it would be zero once it is truncated */
     line_list_write(&list, again, line_index(line), LINE_ROOM, true);
     return memcmp(again, line, LINE_BYTES) == 0;
 }
@@ -108,3 +108,8 @@ bool lines_possible(const struct verdict_lines *l)
             return false;
     return true;
 }
+
+/* ---- the path for any processor ---- */
+
+#define VERDICT_PATHS verdict_paths_plain
+#include "screen/verdict_paths.h"

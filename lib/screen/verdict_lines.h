@@ -13,15 +13,15 @@
 #include "base/line.h"
 #include "screen/screen.h"
 
-#define LINES_SLOTS_MOST 56
+#define LINES_SLOTS_MAX 56
 
 struct verdict_lines {
     uint8_t *cells;
     uint64_t n;
-    uint32_t width, slots; /* of a line that is full */
+    uint32_t width, slots; /* of a full line */
 };
 
-/* The lines that a screen has as one of its areas, of bytes. */
+/* The lines in an area of a screen. */
 static inline struct verdict_lines lines_in(const weir_screen *s, uint32_t area, uint64_t width,
                                             uint64_t slots)
 {
@@ -31,13 +31,13 @@ static inline struct verdict_lines lines_in(const weir_screen *s, uint32_t area,
                                   (uint32_t)slots};
 }
 
-/* Bytes of the whole lines that so many bits ask for. */
+/* Round bits up to bytes of whole lines. */
 static inline uint64_t lines_bytes(uint64_t bits)
 {
     return (bits + 8 * LINE_BYTES - 1) / (8 * LINE_BYTES) * LINE_BYTES;
 }
 
-/* How many slots of this width a line has, each with its verdict. */
+/* The slots of this width in a line, each with its verdict. */
 static inline uint32_t lines_room(uint64_t width)
 {
     return LINE_ROOM / ((uint32_t)width + 1);
@@ -48,22 +48,21 @@ void lines_touch(const struct verdict_lines *l, struct weir_key key);
 /* The verdict, or WEIR_UNANSWERED if there is none. */
 uint8_t lines_find(const struct verdict_lines *l, struct weir_key key);
 
-/* A verdict that is there has been used. */
+/* Mark a cached verdict as used. */
 void lines_use(const struct verdict_lines *l, struct weir_key key);
 
-/* Remember one that is not there. */
+/* Cache a verdict that is not cached. */
 void lines_add(const struct verdict_lines *l, struct weir_key key, bool member);
 
-/* Empty as many lines as record number `record` is due, of once round in a
- * window. */
+/* Clear the lines that are due at this record, if all are cleared once per window. */
 void lines_sweep(const struct verdict_lines *l, uint64_t record, uint64_t window);
 
-/* Shares: of slots in use, and the chance of a false match. Lines at even
- * distances are looked at, 65536 at most. */
+/* The share of slots in use, and the probability of a false match. Samples at most 65536 evenly
+ * spaced lines. */
 double lines_fill(const struct verdict_lines *l);
 double lines_error(const struct verdict_lines *l);
 
-/* Could lines that were loaded have come about? */
+/* Are the loaded lines possible? */
 bool lines_possible(const struct verdict_lines *l);
 
 /* ---- what verdict_lines.c and verdict_paths.h share ---- */

@@ -1,5 +1,5 @@
-/* verdict_paths.h - lookup, use and insertion of a verdict. Included by verdict_plain.c,
- * verdict_avx2.c and verdict_avx512.c, which name the result VERDICT_PATHS. */
+/* verdict_paths.h - lookup, use and insertion of a verdict. Included by verdict_lines.c (any
+ * processor), verdict_avx2.c and verdict_avx512.c, which name the result VERDICT_PATHS. */
 #include "base/line_list.h"
 #include "screen/verdict_lines.h"
 

@@ -1,35 +1,34 @@
-/* verdicts.c - a screen of our own: the store's verdicts by fingerprint, one
- * cache line per key (verdict_lines.h).
+/* verdicts.c - our own screen, `cache`: the store's verdicts by fingerprint, one cache line per
+ * key (verdict_lines.h).
  *
- * A key whose fingerprint is there gets the stored verdict; another is asked for,
- * and its verdict remembered in the place of one that is least used.
+ * A key whose fingerprint is cached gets the cached verdict. Any other key is looked up in the
+ * store, and its verdict replaces a rarely used one.
  *
- * Memory is rounded up to whole lines. It never fills up and nothing saturates:
- * calls are the misses of a cache, and the error is that of a fingerprint which
- * another key has too, n of 255 * 2^(width-8) with n slots in use, whatever the
- * length of the stream.
+ * Memory is rounded up to whole lines. The screen never fills up or saturates: lookups in the
+ * store are the misses of a cache. The error is the probability that another key has the same
+ * fingerprint, n of 255 * 2^(width-8) with n slots in use, whatever the length of the stream.
  *
- * A set that changes makes verdicts grow old. With window= a hand goes round the
- * lines once in so many records, and empties each: no verdict is older than the
- * window. It costs no bit; each key in use is asked for once per round. With span= it
- * goes by time, which the caller tells, in SPAN_STEPS steps a round. */
+ * If the set changes, cached verdicts become outdated. With window= a hand moves around the lines
+ * once per `window` records and clears each line, so no verdict is older than the window. This
+ * needs no memory; each key in use is looked up once per round. With span= the same happens by
+ * time, which the caller sets, in SPAN_STEPS steps per round. */
 #include <string.h>
 
 #include "screen/verdict_lines.h"
 #include "theory/recent.h"
 
-#define WIDTH_DEFAULT 20 /* a wrong verdict costs more than a call */
+#define WIDTH_DEFAULT 20 /* a wrong verdict costs more than a lookup */
 
 /* ---- planning ---- */
 
-/* The width, and how much of it, that keeps the most slots under the error. */
+/* Choose the width, and the number of slots, with the most slots that keep the error. */
 static bool choose_width(struct screen_config *c)
 {
     uint64_t given = c->width;
 
     c->slots = 0;
     for (uint32_t i = 0; i < LINE_WIDTHS; i++) {
-        uint32_t n = slots_most(c->fpr, line_width[i], lines_room(line_width[i]));
+        uint32_t n = slots_max(c->fpr, line_width[i], lines_room(line_width[i]));
 
         if (n > c->slots && (!given || line_width[i] == given)) {
             c->slots = n;
@@ -41,17 +40,18 @@ static bool choose_width(struct screen_config *c)
 
 static bool plan(struct screen_config *c, struct screen_shape *shape, struct weir_error *error)
 {
-    uint64_t most = c->slots ? c->slots : LINES_SLOTS_MOST;
+    uint64_t most = c->slots ? c->slots : LINES_SLOTS_MAX;
 
     if (c->width && !memchr(line_width, (int)c->width, sizeof line_width))
         return error_refuse(error, WEIR_ERROR_INVALID_VALUE,
-                            "width= does not fit: it takes 8 to 16, 20, 24 or 32", NULL);
+                            "width=: invalid value; use 8 to 16, 20, 24 or 32", NULL);
     if (spec_has(&c->is, SCREEN_FPR)) {
         if (!choose_width(c))
-            return error_refuse(error, WEIR_ERROR_LIMIT_UNREACHABLE,
-                                "fpr= cannot be kept with this width; allow more, or leave width "
-                                "out: 32 bits reach 2.4e-10",
-                                NULL);
+            return error_refuse(
+                error, WEIR_ERROR_LIMIT_UNREACHABLE,
+                "fpr= cannot be kept with this width; use a higher rate, or no width=: "
+                "32 bits reach 2.4e-10",
+                NULL);
     } else {
         c->width = c->width ? c->width : WIDTH_DEFAULT;
         c->slots = lines_room(c->width);
@@ -70,7 +70,7 @@ static struct verdict_lines lines_of(const weir_screen *s)
     return lines_in(s, 0, s->config.width, s->config.slots);
 }
 
-static void touch(const weir_screen *s, struct weir_key key)
+static void prefetch(const weir_screen *s, struct weir_key key)
 {
     struct verdict_lines l = lines_of(s);
 
@@ -127,17 +127,18 @@ static bool check(const weir_screen *s)
 static const char *unmergeable(const struct screen_config *c)
 {
     (void)c;
-    return "weir screens cannot be merged: which of two verdicts was used last is not known";
+    return "cache screens cannot be merged: the order in which their verdicts were used is unknown";
 }
 
 const struct screen_ops screen_cache = {
-    .is.about = {"cache", "the store's verdicts by fingerprint, those least used forgotten first",
+    .is.about = {"cache",
+                 "caches the store's verdicts by fingerprint, evicts the least recently used",
                  WEIR_CAN_WINDOW | WEIR_CAN_TIME | WEIR_CAN_RUN_FOREVER | WEIR_CAN_CONFIRM},
     .is.parameters = SCREEN_ALWAYS | HAS(SCREEN_MEMORY) | HAS(SCREEN_WINDOW) | HAS(SCREEN_SPAN) |
                      HAS(SCREEN_WIDTH) | HAS(SCREEN_SLOTS) | HAS(SCREEN_FPR),
     .plan = plan,
     .decide = decide,
-    .touch = touch,
+    .prefetch = prefetch,
     .settle = settle,
     .sweep = sweep,
     .fill = fill,

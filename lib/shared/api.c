@@ -1,11 +1,9 @@
-/* api.c - the public calls of weir/shared.h but for those on files. Each is the call of
- * weir.h on the shard, or the shards, that it concerns. */
-#include <assert.h>
+/* api.c - the calls of weir/shared.h, except those on files by name. Each performs the call of
+ * weir.h on the shards concerned; process.c does that for batches. */
 #include <string.h>
 #include <weir/hash.h>
 #include <weir/saved.h>
 
-#include "base/hand_out.h"
 #include "base/memory.h"
 #include "base/text.h"
 #include "filter/config.h"
@@ -71,16 +69,16 @@ static enum weir_status plan_shards(struct plans *p, const char *config, uint32_
     if (status == WEIR_OK)
         status = check_number(n, error);
     if (status == WEIR_OK)
-        status = handle_plan(config, &p->whole, error);
+        status = filter_plan(config, &p->whole, error);
     if (status != WEIR_OK)
         return status;
     spec_write(&filter_grammar, &p->whole, p->spec, sizeof p->spec);
     status = weir_shard_spec(p->spec, n, p->spec, sizeof p->spec, error);
     if (status == WEIR_OK)
-        status = handle_plan(p->spec, &p->part, error);
+        status = filter_plan(p->spec, &p->part, error);
     if (status != WEIR_OK)
         return status;
-    p->bytes = memory_taken(own_bytes(n)) + n * handle_bytes(&p->part.shape);
+    p->bytes = memory_taken(own_bytes(n)) + n * handle_bytes(&filter_kind, &p->part);
     if (p->memory.max_bytes && p->bytes > p->memory.max_bytes)
         return error_no_memory(error, p->whole.config.memory / 8, p->bytes, &p->memory);
     return WEIR_OK;
@@ -89,7 +87,7 @@ static enum weir_status plan_shards(struct plans *p, const char *config, uint32_
 static bool open_filters(weir_shared *s, const struct planned *part)
 {
     for (uint32_t i = 0; i < s->n; i++)
-        if (!(s->shard[i].filter = handle_open_sparse(&part->config, &part->shape, &s->memory)))
+        if (!(s->shard[i].filter = filter_new(part, &s->memory, true)))
             return false;
     return true;
 }
@@ -120,7 +118,7 @@ static enum weir_status check_alike(weir_filter *const *shards, uint32_t n,
     char a[64], b[64];
 
     for (uint32_t i = 1; i < n; i++)
-        if (handle_shards_differ(&shards[0]->config, &shards[i]->config, a, b))
+        if (filter_shards_differ(&shards[0]->config, &shards[i]->config, a, b))
             return error_say(error, spec_mismatch(a), "the shards differ: ", a, " and ", b,
                              "; those of one filter have one configuration and seed", NULL);
     return WEIR_OK;
@@ -239,79 +237,45 @@ enum weir_status weir_shared_forget(weir_shared *s, struct weir_key key, bool *w
     return status;
 }
 
-/* ---- many ---- */
-
-static void observe_at(void *context, weir_filter *w, const struct weir_key *keys,
-                       const uint64_t *times, size_t n, uint8_t *verdicts)
-{
-    (void)context;
-    weir_observe_many_at(w, keys, times, n, verdicts);
-}
-
-static void ask(void *context, weir_filter *w, const struct weir_key *keys, const uint64_t *times,
-                size_t n, uint8_t *verdicts)
-{
-    (void)context, (void)times;
-    weir_ask_many(w, keys, n, verdicts);
-}
+/* ---- many keys ---- */
 
 void weir_shared_observe_many(weir_shared *s, const struct weir_key *keys, size_t n,
                               uint8_t *verdicts)
 {
-    shared_show(s, &(struct showing){keys, NULL, n, verdicts, .answer = NULL});
+    weir_shared_observe_many_at(s, keys, NULL, n, verdicts);
 }
 
 void weir_shared_observe_many_at(weir_shared *s, const struct weir_key *keys, const uint64_t *times,
                                  size_t n, uint8_t *verdicts)
 {
-    shared_show(s, &(struct showing){keys, times, n, verdicts, .answer = observe_at});
+    shared_process(s,
+                   &(struct weir_shared_batch){.operation = WEIR_SHARED_OBSERVE,
+                                               .keys = keys,
+                                               .times = times,
+                                               .n = n,
+                                               .verdicts = verdicts},
+                   NULL);
 }
 
 void weir_shared_ask_many(weir_shared *s, const struct weir_key *keys, size_t n, uint8_t *verdicts)
 {
-    shared_show(s, &(struct showing){keys, NULL, n, verdicts, .answer = ask});
+    shared_process(s,
+                   &(struct weir_shared_batch){
+                       .operation = WEIR_SHARED_ASK, .keys = keys, .n = n, .verdicts = verdicts},
+                   NULL);
 }
-
-/* ---- in order ---- */
 
 uint64_t weir_shared_ticket(weir_shared *s)
 {
     return atomic_fetch_add(&s->tickets, 1);
 }
 
-void weir_shared_observe_ordered(weir_shared *s, uint64_t ticket, const struct weir_key *keys,
-                                 const uint64_t *times, size_t n, uint8_t *verdicts)
+void weir_shared_process(weir_shared *s, uint64_t ticket, const struct weir_shared_batch *batch)
 {
-    weir_shared_answer_ordered(s, ticket, keys, times, n, verdicts, times ? observe_at : NULL,
-                               NULL);
-}
+    struct weir_shared_batch known = {0}; /* as far as caller and library agree on the struct */
 
-void weir_shared_answer_ordered(weir_shared *s, uint64_t ticket, const struct weir_key *keys,
-                                const uint64_t *times, size_t n, uint8_t *verdicts,
-                                weir_shared_answer answer, void *context)
-{
-    shared_show(s, &(struct showing){keys, times, n, verdicts, answer, context, true, ticket});
-}
-
-/* A key of another shard is a caller's bug. */
-static void check_dealt(const weir_shared *s, uint32_t shard, const struct weir_key *keys, size_t n)
-{
-#ifdef WEIR_DEBUG
-    for (size_t i = 0; i < n; i++)
-        assert(weir_shard(keys[i], s->n) == shard);
-#else
-    (void)s, (void)shard, (void)keys, (void)n;
-#endif
-}
-
-void weir_shared_answer_dealt(weir_shared *s, uint64_t ticket, uint32_t shard,
-                              const struct weir_key *keys, const uint64_t *times, size_t n,
-                              uint8_t *verdicts, weir_shared_answer answer, void *context)
-{
-    struct showing batch = {keys, times, n, verdicts, answer, context, true, ticket};
-
-    check_dealt(s, shard, keys, n);
-    shared_show_dealt(s, &batch, shard);
+    memcpy(&known, batch, batch->size < sizeof known ? batch->size : sizeof known);
+    shared_process(s, &known, &ticket);
 }
 
 /* ---- all shards ---- */
@@ -352,7 +316,7 @@ void weir_shared_measure(weir_shared *s, struct weir_stats *out, size_t size)
         sum.lost += one.lost;
         sum.overflow += one.overflow;
     }
-    hand_out(out, size, &sum, sizeof sum);
+    caller_struct_return(out, size, &sum, sizeof sum);
 }
 
 size_t weir_shared_config(const weir_shared *s, char *buffer, size_t size)
@@ -431,7 +395,8 @@ enum weir_status weir_shared_load_stream(weir_shared **out, weir_source source, 
 
     *out = NULL;
     if (status == WEIR_OK)
-        status = handle_load_shards(shards, WEIR_SHARED_SHARDS_MAX, &n, source, context, memory,
-                                    divide_memory, error);
+        status =
+            filter_load_shards(shards, WEIR_SHARED_SHARDS_MAX, &n,
+                               (struct part_input){source, context}, memory, divide_memory, error);
     return status == WEIR_OK ? join_loaded(out, shards, n, options, error) : status;
 }

@@ -1,4 +1,4 @@
-/* shared.h - a filter in shards, each under a lock of its own. */
+/* shared.h - a filter in shards, each with a lock of its own. */
 #ifndef WEIR_SHARED_SHARED_H
 #define WEIR_SHARED_SHARED_H
 
@@ -8,14 +8,14 @@
 
 #include "base/memory.h"
 
-/* Two cache lines: processors fetch them in pairs, and what one thread writes here no
- * other should miss. */
+/* Two cache lines, because processors fetch them in pairs: a write to one shard must not evict
+ * its neighbour from another thread's cache. */
 #define APART 128
 
 struct shard {
     _Alignas(APART) pthread_mutex_t lock;
     weir_filter *filter;
-    _Atomic uint64_t turn; /* the ticket that comes next */
+    _Atomic uint64_t turn; /* the next ticket */
 };
 
 struct weir_shared {
@@ -25,9 +25,9 @@ struct weir_shared {
     char config[WEIR_SPEC_MAX]; /* of the whole */
 
     _Alignas(APART) _Atomic uint64_t tickets; /* drawn so far */
-    _Atomic uint32_t calls;                   /* so far; each begins at another shard */
+    _Atomic uint32_t calls;                   /* so far; each starts at another shard */
 
-    /* Where those sleep whose turn has not come. */
+    /* Threads that wait for their turn sleep here. */
     pthread_mutex_t line;
     pthread_cond_t moved;
     _Atomic uint32_t sleepers;
@@ -35,21 +35,7 @@ struct weir_shared {
     struct shard shard[];
 };
 
-/* A batch on its way: what is done with the keys, and in which turn. */
-struct showing {
-    const struct weir_key *keys;
-    const uint64_t *times; /* or NULL */
-    size_t n;
-    uint8_t *verdicts;
-    weir_shared_answer answer; /* NULL: observe them; times is NULL then too */
-    void *context;
-    bool ordered;
-    uint64_t ticket;
-};
-
-void shared_show(weir_shared *s, const struct showing *batch);
-
-/* The same of a batch whose keys are all of one shard. */
-void shared_show_dealt(weir_shared *s, const struct showing *batch, uint32_t shard);
+/* Process a batch. ticket: its turn; NULL: in any order. */
+void shared_process(weir_shared *s, const struct weir_shared_batch *batch, const uint64_t *ticket);
 
 #endif

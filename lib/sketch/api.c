@@ -1,123 +1,199 @@
-/* api.c - the public calls of weir/sketch.h. One allocation each:
+/* api.c - the public calls of weir/sketch.h, and sketches as handles (format/handle.h).
  *
- *   [struct weir_sketch | its own state | pad][data] */
+ * A sketch is one allocation: struct weir_sketch, its own state, and the data. It is saved as one
+ * part:
+ *
+ *   words = total [clock origin base begun]   the four if counts fade (half_life.h)
+ *   cells = count-min:   counters
+ *           top:         floor too-long n (count error size key)* cells
+ *           heavykeeper: arrivals, keys as in top, buckets */
 #include "sketch/sketch.h"
 
 #include <assert.h>
 #include <string.h>
 #include <weir/hash.h>
 
-#include "base/hand_out.h"
 #include "sketch/half_life.h"
+#include "spec/caller_struct.h"
 
-/* ---- open and close ---- */
+/* ---- sketches as handles ---- */
 
-static uint64_t head_bytes(const struct sketch_config *c)
-{
-    return memory_lines(sizeof(weir_sketch) + c->ops->own);
-}
-
-static uint64_t handle_bytes(const struct sketch_config *c)
-{
-    return memory_taken(head_bytes(c) + c->bytes);
-}
-
-enum weir_status sketch_no_memory(const void *config, const struct memory *memory,
-                                  struct weir_error *error)
+static struct handle_size size_of(const void *config)
 {
     const struct sketch_config *c = config;
 
-    return error_no_memory(error, c->bytes, handle_bytes(c), memory);
+    return (struct handle_size){.head = memory_lines(sizeof(weir_sketch) + c->ops->own),
+                                .data = c->bytes,
+                                .asked = c->bytes,
+                                .cells = c->depth ? c->depth : 1};
 }
 
-struct handle *sketch_make(const void *config, const struct memory *memory, bool sparse)
+static void begin(struct handle *handle, const void *config)
 {
-    const struct sketch_config *c = config;
-    uint64_t head = head_bytes(c), uses = 0;
-    void *allocation;
-    weir_sketch *s = sparse ? memory_open_sparse(memory, head + c->bytes, &allocation, &uses)
-                            : memory_open(memory, head + c->bytes, &allocation);
+    weir_sketch *s = (weir_sketch *)handle;
 
-    if (!s)
-        return NULL;
-    s->handle = (struct handle){&sketch_kind, allocation, (size_t)handle_bytes(c), *memory};
-    s->sparse = uses / (c->depth ? c->depth : 1);
-    s->ops = c->ops;
-    s->config = *c;
-    s->data = (uint8_t *)s + head;
-    s->size = c->bytes;
+    s->config = *(const struct sketch_config *)config;
+    s->ops = s->config.ops;
     s->ops->lay(s);
     fade_begin(s);
-    return &s->handle;
 }
 
-/* So many keys are about to be added. */
-static void use(weir_sketch *s, size_t n)
+static void copy(struct handle *handle, const struct handle *from)
 {
-    if (s->sparse == 0)
-        return;
-    s->sparse -= n < s->sparse ? n : s->sparse;
-    if (s->sparse == 0)
-        memory_fill(s, head_bytes(&s->config) + s->config.bytes, s->total > 0);
+    weir_sketch *s = (weir_sketch *)handle;
+    const weir_sketch *of = (const weir_sketch *)from;
+
+    s->total = of->total;
+    s->weight = of->weight;
+    s->age = of->age;
+    memcpy(sketch_own(s), sketch_own(of), s->ops->own);
+    s->ops->lay(s);
 }
 
-enum weir_status weir_sketch_open_with(weir_sketch **out, const char *config,
-                                       const struct weir_options *options, struct weir_error *error)
+static void reset(struct handle *handle)
 {
-    struct sketch_config c;
-    struct handle_request r = {&sketch_kind, &c, options, NULL};
-    enum weir_status status = handle_make(&r, config, error);
+    weir_sketch *s = (weir_sketch *)handle;
 
-    *out = (weir_sketch *)r.made;
+    s->total = 0;
+    memset(sketch_own(s), 0, s->ops->own);
+    s->ops->lay(s);
+    fade_begin(s);
+}
+
+static enum weir_status check_merge(const struct handle *into, const struct handle *from,
+                                    struct weir_error *error)
+{
+    const weir_sketch *s = (const weir_sketch *)into;
+
+    (void)from;
+    if (s->ops->merge)
+        return WEIR_OK;
+    return error_say(error, WEIR_ERROR_UNSUPPORTED, s->config.is.of->about.name,
+                     s->ops->unmergeable, "; ", spec_names(&sketch_grammar, WEIR_CAN_MERGE).text,
+                     " can be", NULL);
+}
+
+/* Bring both to the same age, in time or in records, and merge the copies. */
+static enum weir_status merge_fading(weir_sketch *into, const weir_sketch *from)
+{
+    weir_sketch *sum = weir_sketch_clone(into, NULL), *other = weir_sketch_clone(from, NULL);
+    enum weir_status status = sum && other ? WEIR_OK : WEIR_NO_MEMORY;
+
+    if (status == WEIR_OK) {
+        if (from->age.begun)
+            fade_advance(sum, from->age.clock);
+        fade_all(other, fade_between(other, sum));
+        status = sum->ops->merge(sum, other);
+    }
+    if (status == WEIR_OK)
+        handle_copy(&into->handle, &sum->handle);
+    weir_sketch_close(sum);
+    weir_sketch_close(other);
     return status;
 }
 
-enum weir_status weir_sketch_open(weir_sketch **out, const char *config, struct weir_error *error)
+static enum weir_status merge(struct handle *handle, const struct handle *from,
+                              struct weir_error *error)
 {
-    return weir_sketch_open_with(out, config, NULL, error);
+    weir_sketch *s = (weir_sketch *)handle;
+    const weir_sketch *of = (const weir_sketch *)from;
+
+    if ((fades(s) ? merge_fading(s, of) : s->ops->merge(s, of)) != WEIR_OK)
+        return handle_no_memory(&sketch_kind, &s->config, &handle->memory, error);
+    return WEIR_OK;
 }
 
-void weir_sketch_close(weir_sketch *s)
+/* ---- save and load ---- */
+
+static void save_words(const struct handle *handle, struct part_head *h)
 {
-    handle_close((struct handle *)s);
+    const weir_sketch *s = (const weir_sketch *)handle;
+
+    h->kind = s->ops->part;
+    h->cells = s->ops->state_size(s);
+    part_word(h, s->total);
+    if (fades(s))
+        fade_put(s, h);
 }
 
-weir_sketch *weir_sketch_clone(const weir_sketch *s, struct weir_error *error)
+static void put_cells(const void *handle, struct part_writer *out)
 {
-    weir_sketch *twin = (weir_sketch *)sketch_make(&s->config, &s->handle.memory, false);
+    const weir_sketch *s = handle;
 
-    if (twin)
-        sketch_copy(twin, s);
-    else
-        sketch_no_memory(&s->config, &s->handle.memory, error);
-    return twin;
+    s->ops->put(s, out);
 }
 
-void sketch_copy(weir_sketch *to, const weir_sketch *from)
+static bool is_part(const void *config, uint32_t part)
 {
-    to->total = from->total;
-    to->weight = from->weight;
-    to->age = from->age;
-    memcpy(sketch_own(to), sketch_own(from), from->ops->own);
-    memory_copy(to->data, from->data, from->size);
-    to->ops->lay(to);
+    const struct sketch_config *c = config;
+
+    return c->ops->part == part;
 }
 
-void weir_sketch_clear(weir_sketch *s)
+static bool fits(const void *config, const struct part_head *h)
 {
-    use(s, SIZE_MAX);
-    s->total = 0;
-    memset(sketch_own(s), 0, s->ops->own);
-    memset(s->data, 0, s->size);
-    s->ops->lay(s);
-    fade_begin(s);
+    const struct sketch_config *c = config;
+
+    return h->words == 1 + (c->half_life.length ? FADE_WORDS : 0) &&
+           (c->ops->fixed ? h->cells == c->bytes : h->cells <= c->bytes);
 }
 
-/* ---- count and ask ---- */
+static bool load_state(weir_sketch *s, const struct part_head *h, const uint8_t *cells)
+{
+    struct part_reader in = {cells, (size_t)h->cells};
+
+    s->total = h->word[0];
+    return (!fades(s) || fade_get(s, h->word + 1)) && s->ops->get(s, &in) && in.left == 0;
+}
+
+/* Cells in memory are parsed in place. From a stream, counters are read directly into the data, and
+ * the cells of other sketches into temporary memory. */
+static enum weir_status load(struct handle *handle, const struct part_head *h, struct part_input in,
+                             struct weir_error *error)
+{
+    weir_sketch *s = (weir_sketch *)handle;
+    struct memory *memory = &handle->memory;
+    void *allocation = NULL;
+    const uint8_t *cells;
+    enum weir_status status = part_input_in_place(in, h, &cells, error);
+
+    if (status == WEIR_OK && !cells) {
+        uint8_t *room = s->ops->fixed ? handle->data : memory_open(memory, h->cells, &allocation);
+
+        if (!room)
+            return handle_no_memory(&sketch_kind, &s->config, memory, error);
+        status = part_input_cells(in, h, room, error);
+        cells = room;
+    }
+    if (status == WEIR_OK && !load_state(s, h, cells))
+        status = handle_impossible(&sketch_kind, error);
+    if (allocation)
+        memory_close(memory, allocation);
+    return status;
+}
+
+const struct handle_kind sketch_kind = {
+    .grammar = &sketch_grammar,
+    .parts = {WEIR_PART_COUNTS, WEIR_PART_TOP},
+    .record = offsetof(weir_sketch, config),
+    .size = size_of,
+    .begin = begin,
+    .copy = copy,
+    .reset = reset,
+    .check_merge = check_merge,
+    .merge = merge,
+    .save_words = save_words,
+    .put = put_cells,
+    .is_part = is_part,
+    .fits = fits,
+    .load = load,
+};
+
+/* ---- count and look up ---- */
 
 void weir_sketch_add(weir_sketch *s, struct weir_bytes key, uint64_t amount)
 {
-    use(s, 1);
+    handle_use(&s->handle, 1);
     fade_records(s, 1);
     s->ops->add(s, key, sketch_amount(s, &amount, 0));
 }
@@ -125,7 +201,7 @@ void weir_sketch_add(weir_sketch *s, struct weir_bytes key, uint64_t amount)
 void weir_sketch_add_many(weir_sketch *s, const struct weir_bytes *keys, const uint64_t *amounts,
                           size_t n)
 {
-    use(s, n);
+    handle_use(&s->handle, n);
     for (size_t done = 0, run; done < n; done += run) {
         run = fade_records(s, n - done);
         s->ops->add_many(s, keys + done, amounts ? amounts + done : NULL, run);
@@ -137,7 +213,7 @@ struct weir_key weir_sketch_hash(const weir_sketch *s, const void *data, size_t 
     return weir_hash_bytes((uint32_t)s->config.hash, s->config.seed, data, size);
 }
 
-/* A key of another seed or hash= is a caller's bug. */
+/* A key hashed for another seed= or hash= is a bug of the caller. */
 static void check_keys(const weir_sketch *s, const struct weir_key *keys, size_t n)
 {
 #ifdef WEIR_DEBUG
@@ -150,19 +226,19 @@ static void check_keys(const weir_sketch *s, const struct weir_key *keys, size_t
 #endif
 }
 
-static enum weir_status keeps_keys(const weir_sketch *s, struct weir_error *error)
+static enum weir_status needs_bytes(const weir_sketch *s, struct weir_error *error)
 {
     return error_say(error, WEIR_ERROR_UNSUPPORTED, s->config.is.of->about.name,
-                     " keeps keys: it needs their bytes, not their hashes", NULL);
+                     " stores keys: it needs their bytes, not their hashes", NULL);
 }
 
 enum weir_status weir_sketch_add_hashed(weir_sketch *s, const struct weir_key *keys,
                                         const uint64_t *amounts, size_t n, struct weir_error *error)
 {
     if (!s->ops->add_hashed)
-        return keeps_keys(s, error);
+        return needs_bytes(s, error);
     check_keys(s, keys, n);
-    use(s, n);
+    handle_use(&s->handle, n);
     for (size_t done = 0, run; done < n; done += run) {
         run = fade_records(s, n - done);
         s->ops->add_hashed(s, keys + done, amounts ? amounts + done : NULL, run);
@@ -175,7 +251,7 @@ void weir_sketch_advance(weir_sketch *s, uint64_t now)
     fade_advance(s, now);
 }
 
-/* In runs of the same weight. */
+/* Runs of records with equal weight are added together. */
 void weir_sketch_add_many_at(weir_sketch *s, const struct weir_bytes *keys, const uint64_t *amounts,
                              const uint64_t *times, size_t n)
 {
@@ -189,22 +265,23 @@ enum weir_status weir_sketch_take(weir_sketch *s, struct weir_bytes key, uint64_
                                   struct weir_error *error)
 {
     if (!s->ops->take || !s->ops->can_take(&s->config))
-        return error_say(
-            error, WEIR_ERROR_UNSUPPORTED, s->config.is.of->about.name, " cannot take back here; ",
-            spec_names(&sketch_grammar, WEIR_CAN_FORGET).text, " with update=plain can", NULL);
+        return error_say(error, WEIR_ERROR_UNSUPPORTED, s->config.is.of->about.name,
+                         " cannot subtract with this spec; ",
+                         spec_names(&sketch_grammar, WEIR_CAN_FORGET).text,
+                         " with update=plain can", NULL);
     s->ops->take(s, key, sketch_amount(s, &amount, 0));
     return WEIR_OK;
 }
 
 struct weir_estimate weir_sketch_ask(const weir_sketch *s, struct weir_bytes key)
 {
-    return fade_tell_estimate(s, s->ops->ask(s, key));
+    return fade_estimate(s, s->ops->ask(s, key));
 }
 
-static void tell_estimates(const weir_sketch *s, struct weir_estimate *out, size_t n)
+static void estimates_of(const weir_sketch *s, struct weir_estimate *out, size_t n)
 {
     for (size_t i = 0; i < n; i++)
-        out[i] = fade_tell_estimate(s, out[i]);
+        out[i] = fade_estimate(s, out[i]);
 }
 
 void weir_sketch_ask_many(const weir_sketch *s, const struct weir_bytes *keys, size_t n,
@@ -215,17 +292,17 @@ void weir_sketch_ask_many(const weir_sketch *s, const struct weir_bytes *keys, s
     else
         for (size_t i = 0; i < n; i++)
             out[i] = s->ops->ask(s, keys[i]);
-    tell_estimates(s, out, n);
+    estimates_of(s, out, n);
 }
 
 enum weir_status weir_sketch_ask_hashed(const weir_sketch *s, const struct weir_key *keys, size_t n,
                                         struct weir_estimate *out, struct weir_error *error)
 {
     if (!s->ops->ask_hashed)
-        return keeps_keys(s, error);
+        return needs_bytes(s, error);
     check_keys(s, keys, n);
     s->ops->ask_hashed(s, keys, n, out);
-    tell_estimates(s, out, n);
+    estimates_of(s, out, n);
     return WEIR_OK;
 }
 
@@ -233,43 +310,13 @@ size_t weir_sketch_top(const weir_sketch *s, struct weir_heavy *out, size_t n)
 {
     n = s->ops->top ? s->ops->top(s, out, n) : 0;
     for (size_t i = 0; i < n; i++) {
-        struct weir_estimate told =
-            fade_tell_estimate(s, (struct weir_estimate){out[i].count, out[i].error});
+        struct weir_estimate now =
+            fade_estimate(s, (struct weir_estimate){out[i].count, out[i].error});
 
-        out[i].count = told.count;
-        out[i].error = told.error;
+        out[i].count = now.count;
+        out[i].error = now.error;
     }
     return n;
-}
-
-/* Both as old as the older one in time, or as they are in records. */
-static enum weir_status merge_fading(weir_sketch *into, const weir_sketch *from)
-{
-    weir_sketch *sum = weir_sketch_clone(into, NULL), *twin = weir_sketch_clone(from, NULL);
-    enum weir_status status = sum && twin ? WEIR_OK : WEIR_NO_MEMORY;
-
-    if (status == WEIR_OK) {
-        if (from->age.begun)
-            fade_advance(sum, from->age.clock);
-        fade_all(twin, fade_between(twin, sum));
-        status = sum->ops->merge(sum, twin);
-    }
-    if (status == WEIR_OK)
-        sketch_copy(into, sum);
-    weir_sketch_close(sum);
-    weir_sketch_close(twin);
-    return status;
-}
-
-static enum weir_status check_alike(const weir_sketch *into, const weir_sketch *from,
-                                    struct weir_error *error)
-{
-    char a[64], b[64];
-
-    if (!spec_differ(&sketch_grammar, &into->config, &from->config, a, b))
-        return WEIR_OK;
-    return error_say(error, spec_mismatch(a), "the sketches differ: ", a, " and ", b,
-                     "; only sketches of one configuration and seed can be merged", NULL);
 }
 
 enum weir_status weir_sketch_weigh(weir_sketch *into, const weir_sketch *const *from,
@@ -279,42 +326,23 @@ enum weir_status weir_sketch_weigh(weir_sketch *into, const weir_sketch *const *
         return error_say(error, WEIR_ERROR_UNSUPPORTED, into->config.is.of->about.name,
                          " cannot be multiplied by a weight", NULL);
     for (size_t i = 0; i < n; i++)
-        if (check_alike(into, from[i], error) != WEIR_OK)
+        if (handle_check_alike(&into->handle, &from[i]->handle, error) != WEIR_OK)
             return WEIR_MISMATCH;
     if (!into->ops->weigh(into, from, weights, n))
         return error_say(error, WEIR_ERROR_OUT_OF_RANGE,
-                         "a count would be below 0 or above the most that it can be", NULL);
-    return WEIR_OK;
-}
-
-enum weir_status weir_sketch_merge(weir_sketch *into, const weir_sketch *from,
-                                   struct weir_error *error)
-{
-    if (!into->ops->merge)
-        return error_say(error, WEIR_ERROR_UNSUPPORTED, into->config.is.of->about.name,
-                         into->ops->unmergeable, "; ",
-                         spec_names(&sketch_grammar, WEIR_CAN_MERGE).text, " can be", NULL);
-    if (check_alike(into, from, error) != WEIR_OK)
-        return WEIR_MISMATCH;
-    if ((fades(into) ? merge_fading(into, from) : into->ops->merge(into, from)) != WEIR_OK)
-        return sketch_no_memory(&into->config, &into->handle.memory, error);
+                         "a count would be below 0 or above its maximum", NULL);
     return WEIR_OK;
 }
 
 void weir_sketch_measure(const weir_sketch *s, struct weir_sketch_stats *out, size_t size)
 {
     struct weir_sketch_stats stats = {
-        .memory = s->size, .bytes = s->handle.bytes, .total = s->total};
+        .memory = s->handle.size, .bytes = s->handle.bytes, .total = s->total};
 
     s->ops->stats(s, &stats);
-    stats.total = fade_tell(s, stats.total);
+    stats.total = fade_count(s, stats.total);
     if (stats.error != WEIR_NO_BOUND)
-        stats.error = fade_tell(s, stats.error);
-    stats.too_long = fade_tell(s, stats.too_long);
-    hand_out(out, size, &stats, sizeof stats);
-}
-
-size_t weir_sketch_config(const weir_sketch *s, char *buffer, size_t size)
-{
-    return spec_write(&sketch_grammar, &s->config, buffer, size);
+        stats.error = fade_count(s, stats.error);
+    stats.too_long = fade_count(s, stats.too_long);
+    caller_struct_return(out, size, &stats, sizeof stats);
 }

@@ -1,16 +1,11 @@
-/* config.c - the sketches there are, and what they can be asked for. list.h is the
- * only list of them. */
+/* config.c - the sketches and their parameters. */
 #include "sketch/sketch.h"
 
-#define SKETCH(name) extern const struct sketch_ops sketch_##name;
-#include "sketch/list.h"
-#undef SKETCH
+extern const struct sketch_ops sketch_count_min, sketch_top, sketch_heavykeeper;
 
-static const struct named *const sketches[] = {
-#define SKETCH(name) &sketch_##name.is,
-#include "sketch/list.h"
-#undef SKETCH
-    NULL};
+/* In the order of listings. */
+static const struct named *const sketches[] = {&sketch_count_min.is, &sketch_top.is,
+                                               &sketch_heavykeeper.is, NULL};
 
 static const char *const counters[] = {"32", "64", NULL};
 static const char *const updates[] = {"plain", "conservative", NULL};
@@ -40,34 +35,34 @@ static const struct parameter_row rows[SKETCH_PARAMETERS] = {
         "memory of counters and keys"}, .kind = A_SIZE, AT(memory),
         .min = 32, .max = UINT64_C(1) << 47},
     [SKETCH_KEYS] = {{"keys", "a count from 1 to 100M: 1000, 100k",
-        "keys that are kept at once"}, .kind = A_COUNT, AT(keys), .min = 1, .max = KEYS_MAX},
+        "maximum number of stored keys"}, .kind = A_COUNT, AT(keys), .min = 1, .max = KEYS_MAX},
     [SKETCH_DEPTH] = {{"depth", "a whole number from 1 to 32",
         "rows, of one hash function each"}, .kind = A_COUNT, AT(depth), .min = 1, .max = DEPTH_MAX},
     [SKETCH_WIDTH] = {{"width", "a count from 1 to 1T, instead of memory=",
-        "buckets in a row"}, .kind = A_COUNT, AT(width), .min = 1, .max = 1000000000000},
+        "buckets per row"}, .kind = A_COUNT, AT(width), .min = 1, .max = 1000000000000},
     [SKETCH_DECAY] = {{"decay", "a rate above 0, up to 0.9999, or 1: 0.9",
-        "chance to lose a count of 1 to another key; decay^c for a count of c"}, .kind = A_SHARE,
+        "probability that another key decrements a count of 1; decay^c for a count of c"}, .kind = A_SHARE,
         AT(decay), .min = 1, .max = 1000000000},
     [SKETCH_COUNTER] = {{"counter", "32 or 64",
-        "bits per counter, which stops at its top"}, .kind = A_WORD, AT(counter), .words = counters},
+        "bits per counter, which saturates"}, .kind = A_WORD, AT(counter), .words = counters},
     [SKETCH_UPDATE] = {{"update", "plain or conservative",
-        "conservative: less error, nothing can be taken back"}, .kind = A_WORD, AT(update),
+        "conservative has less error, but cannot subtract"}, .kind = A_WORD, AT(update),
         .words = updates},
     [SKETCH_LAYOUT] = {{"layout", "rows or line",
         "line: all counters of a key in one cache line"}, .kind = A_WORD, AT(layout),
         .words = layouts},
     [SKETCH_ERROR] = {{"error", "a rate above 0 and below 1: 0.001, 0.1%, 1e-6",
-        "by how much a count may be too high, as a share of all that is counted"},
+        "maximum error of a count, as a share of the total"},
         .kind = A_RATE, AT(error)},
     [SKETCH_CONFIDENCE] = {{"confidence", "a rate above 0 and below 1: 0.99, 99%",
-        "with what chance error= holds"}, .kind = A_RATE, AT(confidence)},
+        "probability that error= holds"}, .kind = A_RATE, AT(confidence)},
     [SKETCH_HALF_LIFE] = {{"half-life", "a count of records or a time: 10M, 1h, 7d",
-        "after which a count is worth half"}, .kind = ITS_OWN, AT(half_life),
+        "records or time after which a count weighs half"}, .kind = ITS_OWN, AT(half_life),
         .read = read_half_life, .write = write_half_life},
-    [SKETCH_HASH] = {{"hash", "xxh3, or sip where strangers choose the keys",
+    [SKETCH_HASH] = {{"hash", "xxh3, or sip for untrusted keys",
         "hash function"}, .kind = A_WORD, AT(hash), .words = parameter_hashes},
     [SKETCH_SEED] = {{"seed", "a whole number below 2^64",
-        "seed of hashing (random if not given)"}, .kind = A_COUNT, AT(seed), .max = UINT64_MAX},
+        "seed of hashes (default: random)"}, .kind = A_COUNT, AT(seed), .max = UINT64_MAX},
 #undef AT
 };
 /* clang-format on */

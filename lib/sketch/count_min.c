@@ -1,38 +1,38 @@
-/* count_min.c - how often did a key come? (Cormode and Muthukrishnan 2005)
+/* count_min.c - count-min: estimates the count of any key (Cormode and Muthukrishnan 2005).
  *
- * d rows of w counters; a key has one counter in each, by hash functions of
- * their own. Adding raises all d; the estimate is the least of them, since
- * others can only have raised them: never too low, and above by more than
- * (e/w)N with a chance of at most e^-d.
+ * d rows of w counters. A key has one counter in each row, by independent hash functions. Adding
+ * raises all d counters. The estimate is their minimum, since other keys can only raise them: it
+ * is never too low, and too high by more than (e/w)N with a probability of at most e^-d.
  *
  *   update=conservative  raises only counters that are below the new estimate
- *                        (Estan and Varghese 2002): less error, but nothing can be
- *                        taken back, and of two merged ones only the bound is left
- *   layout=line          the d counters of a key lie in one cache line, each in
- *                        its own d-th of it: one miss instead of d. Keys that
- *                        share a line are likelier to share several counters;
- *                        docs/sketches.md has what that costs
+ *                        (Estan and Varghese 2002). Less error, but nothing can be
+ *                        subtracted, and merging keeps only the bound.
+ *   layout=line          the d counters of a key lie in one cache line, each in its
+ *                        own d-th of it: one cache miss instead of d. Keys that share
+ *                        a line are more likely to share several counters;
+ *                        docs/sketches.md quantifies the cost.
  *
- * Counters of 32 or 64 bits stop at their top and stay there: such a count
- * means "so many or more", and is not lowered again by what is taken back.
- * Price: d lines per key (or one), two multiplications per row. */
+ * Counters of 32 or 64 bits saturate. A saturated count means "this many or more", and subtracting
+ * does not lower it.
+ *
+ * Cost: d cache lines per key (or one), two multiplications per row. */
 #include <string.h>
 
 #include "sketch/half_life.h"
 #include "sketch/sketch.h"
-#include "theory/count_min.h"
+#include "theory/bounds.h"
 
-#define LINES_AHEAD 64 /* cache lines in flight */
+#define LINES_AHEAD 64 /* cache lines being prefetched */
 #define KEYS_AHEAD 32  /* a power of two */
 #define DEPTH_DEFAULT 4
 
-/* The counters of a key, or in one line the line and which of it. */
+/* The counters of a key; with layout=line, its line and the bits that select counters in it. */
 struct key_counters {
     uint64_t which;
     uint8_t *at[DEPTH_MAX];
 };
 
-/* What the loops are compiled for; the depth where it is the usual one. */
+/* What the loops are compiled for: constants, the depth only if it is the default. */
 struct form {
     bool wide, line, conservative;
     uint32_t depth;
@@ -40,7 +40,7 @@ struct form {
 
 #define INLINE static inline __attribute__((always_inline))
 
-/* What it keeps for itself. */
+/* The own state. */
 struct counter_rows {
     uint64_t width; /* counters per row */
 };
@@ -70,7 +70,7 @@ INLINE void set(uint8_t *at, bool wide, uint64_t value)
         *(uint32_t *)(void *)at = (uint32_t)value;
 }
 
-/* Stops at the top: what wraps is less than what was added. */
+/* Add with saturation: a sum that wraps is less than the amount. */
 INLINE uint64_t sum(uint64_t count, uint64_t amount, bool wide)
 {
     uint32_t small = amount < UINT32_MAX ? (uint32_t)amount : UINT32_MAX;
@@ -81,59 +81,63 @@ INLINE uint64_t sum(uint64_t count, uint64_t amount, bool wide)
 
 /* ---- a key ---- */
 
-INLINE uint8_t *counter(const struct key_counters *spot, uint32_t i, struct form f)
+INLINE uint8_t *counter(const struct key_counters *counters, uint32_t i, struct form f)
 {
-    uint32_t size = f.wide ? 8 : 4, each = CACHE_LINE / size / f.depth; /* of a row in the line */
+    uint32_t size = f.wide ? 8 : 4,
+             each = CACHE_LINE / size / f.depth; /* counters of a row in the line */
 
     if (!f.line)
-        return spot->at[i];
-    return spot->at[0] + (i * each + (spot->which >> 4 * i & (each - 1))) * size;
+        return counters->at[i];
+    return counters->at[0] + (i * each + (counters->which >> 4 * i & (each - 1))) * size;
 }
 
-INLINE void find(const weir_sketch *s, struct hash128 h, struct form f, struct key_counters *spot)
+INLINE void find(const weir_sketch *s, struct hash128 h, struct form f,
+                 struct key_counters *counters)
 {
     uint32_t size = f.wide ? 8 : 4, depth = f.depth;
 
     if (f.line) {
-        spot->at[0] = s->data + bits_scale(h.lo, s->size / CACHE_LINE) * CACHE_LINE;
-        spot->which = h.hi;
+        counters->at[0] =
+            s->handle.data + bits_scale(h.lo, s->handle.size / CACHE_LINE) * CACHE_LINE;
+        counters->which = h.hi;
         return;
     }
     uint64_t width = rows_of(s)->width;
     for (uint32_t i = 0; i < depth; i++)
-        spot->at[i] = s->data + (i * width + bits_scale(hash_word(h.lo, h.hi, i), width)) * size;
+        counters->at[i] =
+            s->handle.data + (i * width + bits_scale(hash_word(h.lo, h.hi, i), width)) * size;
 }
 
-INLINE void fetch_to_raise(const struct key_counters *spot, struct form f)
+INLINE void fetch_to_raise(const struct key_counters *counters, struct form f)
 {
     for (uint32_t i = 0; i < (f.line ? 1 : f.depth); i++)
-        __builtin_prefetch(spot->at[i], 1);
+        __builtin_prefetch(counters->at[i], 1);
 }
 
-INLINE void fetch_to_ask(const struct key_counters *spot, struct form f)
+INLINE void fetch_to_ask(const struct key_counters *counters, struct form f)
 {
     for (uint32_t i = 0; i < (f.line ? 1 : f.depth); i++)
-        __builtin_prefetch(spot->at[i], 0);
+        __builtin_prefetch(counters->at[i], 0);
 }
 
-INLINE uint64_t least(const struct key_counters *spot, struct form f)
+INLINE uint64_t least(const struct key_counters *counters, struct form f)
 {
-    uint64_t found = get(counter(spot, 0, f), f.wide);
+    uint64_t found = get(counter(counters, 0, f), f.wide);
 
     for (uint32_t i = 1; i < f.depth; i++) {
-        uint64_t count = get(counter(spot, i, f), f.wide);
+        uint64_t count = get(counter(counters, i, f), f.wide);
 
         found = count < found ? count : found;
     }
     return found;
 }
 
-INLINE void raise(const struct key_counters *spot, uint64_t amount, struct form f)
+INLINE void raise(const struct key_counters *counters, uint64_t amount, struct form f)
 {
-    uint64_t to = f.conservative ? sum(least(spot, f), amount, f.wide) : 0;
+    uint64_t to = f.conservative ? sum(least(counters, f), amount, f.wide) : 0;
 
     for (uint32_t i = 0; i < f.depth; i++) {
-        uint8_t *at = counter(spot, i, f);
+        uint8_t *at = counter(counters, i, f);
         uint64_t count = get(at, f.wide);
 
         if (!f.conservative)
@@ -143,13 +147,13 @@ INLINE void raise(const struct key_counters *spot, uint64_t amount, struct form 
     }
 }
 
-/* ---- many keys: found some keys before they are raised or asked ---- */
+/* ---- batches: keys are prefetched before they are raised or looked up ---- */
 
-/* Either keys or hashed ones. */
+/* Keys as bytes or as hashes. */
 struct sketch_keys {
     const struct weir_bytes *bytes;
     const struct weir_key *hashed;
-    const uint64_t *amounts; /* that are added; NULL: 1 each */
+    const uint64_t *amounts; /* amounts to add; NULL: 1 each */
     size_t n;
 };
 
@@ -233,10 +237,10 @@ static struct form form_of(const weir_sketch *s)
 
 static void add(weir_sketch *s, struct weir_bytes key, uint64_t amount)
 {
-    struct key_counters spot = {0};
+    struct key_counters counters = {0};
 
-    find(s, sketch_hash(s, key), form_of(s), &spot);
-    raise(&spot, amount, form_of(s));
+    find(s, sketch_hash(s, key), form_of(s), &counters);
+    raise(&counters, amount, form_of(s));
     s->total = sketch_sum(s->total, amount);
 }
 
@@ -261,11 +265,11 @@ static void take(weir_sketch *s, struct weir_bytes key, uint64_t amount)
 {
     struct form f = form_of(s);
     uint64_t most = f.wide ? UINT64_MAX : UINT32_MAX;
-    struct key_counters spot = {0};
+    struct key_counters counters = {0};
 
-    find(s, sketch_hash(s, key), f, &spot);
+    find(s, sketch_hash(s, key), f, &counters);
     for (uint32_t i = 0; i < s->config.depth; i++) {
-        uint8_t *at = counter(&spot, i, f);
+        uint8_t *at = counter(&counters, i, f);
         uint64_t count = get(at, f.wide);
 
         if (count < most)
@@ -284,9 +288,10 @@ static void stats(const weir_sketch *s, struct weir_sketch_stats *out)
     out->confidence = count_min_confidence(s->config.layout == LAYOUT_LINE ? 1 : s->config.depth);
 }
 
-static struct weir_estimate estimate(const struct key_counters *spot, struct form f, uint64_t error)
+static struct weir_estimate estimate(const struct key_counters *counters, struct form f,
+                                     uint64_t error)
 {
-    uint64_t count = least(spot, f);
+    uint64_t count = least(counters, f);
 
     return (struct weir_estimate){count, error < count ? error : count};
 }
@@ -295,11 +300,11 @@ static struct weir_estimate ask(const weir_sketch *s, struct weir_bytes key)
 {
     struct form f = form_of(s);
     struct weir_sketch_stats now;
-    struct key_counters spot = {0};
+    struct key_counters counters = {0};
 
-    find(s, sketch_hash(s, key), f, &spot);
+    find(s, sketch_hash(s, key), f, &counters);
     stats(s, &now);
-    return estimate(&spot, f, now.error);
+    return estimate(&counters, f, now.error);
 }
 
 static void ask_batch(const weir_sketch *s, const struct sketch_keys *b, struct weir_estimate *out)
@@ -334,7 +339,7 @@ static void ask_hashed(const weir_sketch *s, const struct weir_key *keys, size_t
 
 /* ---- planning ---- */
 
-/* error= and confidence= become memory and depth. */
+/* Convert error= and confidence= to memory and depth. */
 static bool size_by_error(struct sketch_config *c, struct weir_error *error)
 {
     if (spec_has(&c->is, SKETCH_CONFIDENCE)) {
@@ -345,7 +350,7 @@ static bool size_by_error(struct sketch_config *c, struct weir_error *error)
                                 "count-min takes depth= or confidence=, not both", NULL);
         if (depth > DEPTH_MAX)
             return error_refuse(error, WEIR_ERROR_LIMIT_UNREACHABLE,
-                                "confidence= asks for more than 32 rows; allow a little less",
+                                "confidence= needs more than 32 rows; use a lower confidence",
                                 NULL);
         c->depth = (uint64_t)depth;
     }
@@ -357,7 +362,7 @@ static bool size_by_error(struct sketch_config *c, struct weir_error *error)
                                 "count-min takes memory= or error=, not both", NULL);
         if (bits > 0x1p46)
             return error_refuse(error, WEIR_ERROR_LIMIT_UNREACHABLE,
-                                "error= asks for more memory than 16T; allow a little more", NULL);
+                                "error= needs more than 16T of memory; use a larger error", NULL);
         c->memory = ((uint64_t)bits + 511) / 512 * 512;
     }
     return true;
@@ -375,7 +380,8 @@ static bool plan(struct sketch_config *c, uint64_t *bytes, struct weir_error *er
 {
     if (c->half_life.length && spec_has(&c->is, SKETCH_COUNTER) && c->counter == COUNTER_32)
         return error_refuse(error, WEIR_ERROR_CONFLICTING_PARAMETERS,
-                            "half-life= takes counter=64: counts that fade are fractions", NULL);
+                            "half-life= requires counter=64, because fading counts are fractions",
+                            NULL);
     if (c->half_life.length)
         c->counter = COUNTER_64;
     if (!spec_has(&c->is, SKETCH_DEPTH))
@@ -383,12 +389,12 @@ static bool plan(struct sketch_config *c, uint64_t *bytes, struct weir_error *er
     if (!size_by_error(c, error))
         return false;
     if (c->layout == LAYOUT_LINE && (c->depth & (c->depth - 1) || c->depth > 8))
-        return error_refuse(error, WEIR_ERROR_CONFLICTING_PARAMETERS,
-                            "layout=line takes a depth of 1, 2, 4 or 8: a line is shared evenly",
-                            NULL);
+        return error_refuse(
+            error, WEIR_ERROR_CONFLICTING_PARAMETERS,
+            "layout=line requires depth=1, 2, 4 or 8, because a line is divided evenly", NULL);
     if (width_of(c) == 0)
         return error_refuse(error, WEIR_ERROR_MEMORY_TOO_SMALL,
-                            "memory= is less than one counter in each row; ask for more", NULL);
+                            "memory= is less than one counter per row; use more memory", NULL);
     *bytes = width_of(c) * c->depth * (bits_of(c) / 8);
     return true;
 }
@@ -400,28 +406,28 @@ static void lay(weir_sketch *s)
 
 /* ---- merging, saving ---- */
 
-/* Conservative ones too: the sum is no lower than what either stands for. */
+/* Valid for conservative counters too: the sum is at least the sum of the true counts. */
 static enum weir_status merge(weir_sketch *into, const weir_sketch *from)
 {
     bool wide = form_of(into).wide;
 
-    for (uint64_t at = 0; at < into->size; at += wide ? 8 : 4)
-        set(into->data + at, wide,
-            sum(get(into->data + at, wide), get(from->data + at, wide), wide));
+    for (uint64_t at = 0; at < into->handle.size; at += wide ? 8 : 4)
+        set(into->handle.data + at, wide,
+            sum(get(into->handle.data + at, wide), get(from->handle.data + at, wide), wide));
     into->total = sketch_sum(into->total, from->total);
     return WEIR_OK;
 }
 
-__extension__ typedef __int128 signed_sum; /* of 2^64 counts, each times 2^63 at most */
+__extension__ typedef __int128 signed_sum; /* of 2^64 counts, each times at most 2^63 */
 
-/* The weighted sum of one counter; false if it cannot be held. */
+/* The weighted sum of one counter. Returns false if it overflows. */
 INLINE bool weigh_counter(const weir_sketch *const *from, const int64_t *weights, size_t n,
                           uint64_t at, bool wide, uint64_t *out)
 {
     signed_sum counted = 0;
 
     for (size_t i = 0; i < n; i++) {
-        signed_sum part = (signed_sum)get(from[i]->data + at, wide) * weights[i];
+        signed_sum part = (signed_sum)get(from[i]->handle.data + at, wide) * weights[i];
 
         if (__builtin_add_overflow(counted, part, &counted))
             return false;
@@ -430,7 +436,7 @@ INLINE bool weigh_counter(const weir_sketch *const *from, const int64_t *weights
     return counted >= 0 && counted <= (wide ? UINT64_MAX : UINT32_MAX);
 }
 
-/* Twice over all counters, so that nothing is changed unless every sum fits. */
+/* Two passes over all counters, so that nothing changes unless every sum fits. */
 static bool weigh(weir_sketch *into, const weir_sketch *const *from, const int64_t *weights,
                   size_t n)
 {
@@ -438,7 +444,7 @@ static bool weigh(weir_sketch *into, const weir_sketch *const *from, const int64
     signed_sum total = 0;
     uint64_t sum_of_one;
 
-    for (uint64_t at = 0; at < into->size; at += wide ? 8 : 4)
+    for (uint64_t at = 0; at < into->handle.size; at += wide ? 8 : 4)
         if (!weigh_counter(from, weights, n, at, wide, &sum_of_one))
             return false;
     for (size_t i = 0; i < n; i++)
@@ -446,9 +452,9 @@ static bool weigh(weir_sketch *into, const weir_sketch *const *from, const int64
             return false;
     if (total < 0 || total > UINT64_MAX)
         return false;
-    for (uint64_t at = 0; at < into->size; at += wide ? 8 : 4) {
+    for (uint64_t at = 0; at < into->handle.size; at += wide ? 8 : 4) {
         weigh_counter(from, weights, n, at, wide, &sum_of_one);
-        set(into->data + at, wide, sum_of_one);
+        set(into->handle.data + at, wide, sum_of_one);
     }
     into->total = (uint64_t)total;
     return true;
@@ -456,35 +462,35 @@ static bool weigh(weir_sketch *into, const weir_sketch *const *from, const int64
 
 static void scale(weir_sketch *s, int64_t steps)
 {
-    for (uint64_t at = 0; at < s->size; at += 8)
-        set(s->data + at, true, fade_scale(get(s->data + at, true), steps, false));
+    for (uint64_t at = 0; at < s->handle.size; at += 8)
+        set(s->handle.data + at, true, fade_scale(get(s->handle.data + at, true), steps, false));
 }
 
 static uint64_t state_size(const weir_sketch *s)
 {
-    return s->size;
+    return s->handle.size;
 }
 
 static void put(const weir_sketch *s, struct part_writer *out)
 {
-    part_put_numbers(out, s->data, s->size, form_of(s).wide ? 8 : 4);
+    part_put_numbers(out, s->handle.data, s->handle.size, form_of(s).wide ? 8 : 4);
 }
 
-/* Any counters can be. */
+/* Any counters are possible. */
 static bool take_in(weir_sketch *s, struct part_reader *in)
 {
     bool wide = form_of(s).wide;
-    const uint8_t *from = part_get(in, s->size);
+    const uint8_t *from = part_get(in, s->handle.size);
 
     if (!from)
         return false;
-    for (uint64_t at = 0; at < s->size; at += wide ? 8 : 4)
-        set(s->data + at, wide, wide ? bits_load64(from + at) : bits_load32(from + at));
+    for (uint64_t at = 0; at < s->handle.size; at += wide ? 8 : 4)
+        set(s->handle.data + at, wide, wide ? bits_load64(from + at) : bits_load32(from + at));
     return true;
 }
 
 const struct sketch_ops sketch_count_min = {
-    .is.about = {"count-min", "how often any key came, never too low; keeps no keys",
+    .is.about = {"count-min", "estimates the count of any key, never too low; stores no keys",
                  WEIR_CAN_FORGET | WEIR_CAN_MERGE | WEIR_CAN_WINDOW | WEIR_CAN_TIME |
                      WEIR_CAN_COUNT_ANY},
     .is.parameters = HAS_COMMON | HAS(SKETCH_DEPTH) | HAS(SKETCH_COUNTER) | HAS(SKETCH_UPDATE) |

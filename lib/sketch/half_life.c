@@ -1,11 +1,11 @@
 /* half_life.c - see half_life.h. */
 #include "sketch/half_life.h"
 
-#define STEPS 256 /* to a half-life */
+#define STEPS 256 /* per half-life */
 #define OCTAVES 12
 #define WEIGHT_BITS 16
-#define ROOT_BITS 62               /* behind the point */
-#define STEPS_MOST (INT64_MAX / 4) /* later than ever, and sums of a few do not overflow */
+#define ROOT_BITS 62              /* fraction bits */
+#define STEPS_MAX (INT64_MAX / 4) /* an infinite age; sums of a few do not overflow */
 
 /* 2^(1/2), 2^(1/4), ... 2^(1/256) */
 static const uint64_t roots[8] = {
@@ -44,7 +44,7 @@ static uint64_t steps_in(const weir_sketch *s, uint64_t age)
 {
     bits_u128 steps = (bits_u128)age * STEPS / s->config.half_life.length;
 
-    return steps > STEPS_MOST ? STEPS_MOST : (uint64_t)steps;
+    return steps > STEPS_MAX ? STEPS_MAX : (uint64_t)steps;
 }
 
 static uint64_t weight_at(uint64_t steps)
@@ -79,7 +79,7 @@ void fade_begin(weir_sketch *s)
     s->weight = fades(s) ? weight_at(0) : 1;
 }
 
-/* When the step after this one begins, in records. */
+/* The record at which the next step begins. */
 static uint64_t end_of(const weir_sketch *s, uint64_t step)
 {
     bits_u128 end = ((bits_u128)(step + 1) * s->config.half_life.length + STEPS - 1) / STEPS;
@@ -139,18 +139,18 @@ int64_t fade_between(const weir_sketch *from, const weir_sketch *into)
     return (int64_t)(b->step - b->base) - (int64_t)(a->step - a->base) - (int64_t)later;
 }
 
-/* ---- what is told ---- */
+/* ---- reported counts ---- */
 
-uint64_t fade_tell(const weir_sketch *s, uint64_t units)
+uint64_t fade_count(const weir_sketch *s, uint64_t units)
 {
     return units / s->weight + (units % s->weight != 0);
 }
 
-struct weir_estimate fade_tell_estimate(const weir_sketch *s, struct weir_estimate units)
+struct weir_estimate fade_estimate(const weir_sketch *s, struct weir_estimate units)
 {
     if (units.error == WEIR_NO_BOUND)
         return units;
-    uint64_t count = fade_tell(s, units.count), least = (units.count - units.error) / s->weight;
+    uint64_t count = fade_count(s, units.count), least = (units.count - units.error) / s->weight;
 
     return (struct weir_estimate){count, count - least};
 }

@@ -1,55 +1,54 @@
 /* half_life.h - counts that fade: half-life=.
  *
- * What was added weighs half as much a half-life later, a quarter after two.
- * Instead of lowering all counts all the time, what is added gets heavier
- * (forward decay: Cormode et al. 2009): counts are kept in units, a record of now
- * adds `weight` of them, and a count is told as its units over the weight of now.
- * The weight doubles in 256 steps, from 2^16 to 2^28; then all units are divided
- * by 2^12, in one pass over the memory every twelve half-lives.
+ * An amount weighs half as much one half-life later, a quarter after two. Instead of lowering all
+ * counts continuously, new amounts become heavier (forward decay: Cormode et al. 2009). Counts are
+ * stored in units. A record adds `weight` units, and a count is reported as its units divided by
+ * the current weight. The weight doubles in 256 steps, from 2^16 to 2^28. Then all units are
+ * divided by 2^12, in one pass over the memory every twelve half-lives.
  *
- * All is done in whole numbers: same stream, same bytes, on every machine. What
- * a record counts is 2^-a exactly, but for the steps (0.3 %) and the units (one
- * part in 65536). Age a is told in records, or in the caller's time. */
+ * Everything is computed in integers: the same stream gives the same bytes on every machine. A
+ * record of age a counts 2^-a, up to the size of a step (0.3 %) and of a unit (one part in 65536).
+ * The age is measured in records, or in the time that the caller sets. */
 #ifndef WEIR_SKETCH_HALF_LIFE_H
 #define WEIR_SKETCH_HALF_LIFE_H
 
 #include "sketch/sketch.h"
 
-#define FADE_WORDS 4 /* saved in the head */
+#define FADE_WORDS 4 /* words in the head of a part */
 
 static inline bool fades(const weir_sketch *s)
 {
     return s->config.half_life.length > 0;
 }
 
-/* As just opened. */
+/* Reset to the state of a new sketch. */
 void fade_begin(weir_sketch *s);
 
-/* How many of the next n records weigh the same; they are taken as come. */
+/* Advance by up to n records that have the same weight. Returns their number. */
 size_t fade_records(weir_sketch *s, size_t n);
 
-/* The time is now. */
+/* Set the current time. */
 void fade_advance(weir_sketch *s, uint64_t now);
 
-/* The times are those of the next n records: how many of these weigh the same; the time
- * is that of the last one then. */
+/* Advance to the times of up to n records that have the same weight. Returns their number. */
 size_t fade_times(weir_sketch *s, const uint64_t *times, size_t n);
 
-/* Units times 2^(steps / 256), rounded down or up; stops at the most. */
+/* Units * 2^(steps / 256), rounded down or up; saturates. */
 uint64_t fade_scale(uint64_t units, int64_t steps, bool up);
 
-/* All that has been counted. */
+/* Scale all counts of a sketch. */
 void fade_all(weir_sketch *s, int64_t steps);
 
-/* By how many steps the units of one sketch are to be scaled to be added to
- * another, which is as old or older in its own time. */
+/* The steps by which the units of one sketch are scaled so that they can be added to another.
+ * `into` must have advanced at least as far in time. */
 int64_t fade_between(const weir_sketch *from, const weir_sketch *into);
 
-/* From units to what is told. */
-uint64_t fade_tell(const weir_sketch *s, uint64_t units);
-struct weir_estimate fade_tell_estimate(const weir_sketch *s, struct weir_estimate units);
+/* Convert units to reported counts. */
+uint64_t fade_count(const weir_sketch *s, uint64_t units);
+struct weir_estimate fade_estimate(const weir_sketch *s, struct weir_estimate units);
 
 void fade_put(const weir_sketch *s, struct part_head *h);
-bool fade_get(weir_sketch *s, const uint64_t word[FADE_WORDS]); /* false: it cannot be */
+bool fade_get(weir_sketch *s,
+              const uint64_t word[FADE_WORDS]); /* returns false if the state is impossible */
 
 #endif

@@ -1,25 +1,24 @@
-/* heavykeeper.c - which keys came most often? (HeavyKeeper: Yang et al. 2019;
- * what Redis calls Top-K)
+/* heavykeeper.c - the most frequent keys (HeavyKeeper: Yang et al. 2019; Redis Top-K uses it).
  *
- * d rows of w buckets, each the fingerprint of a key and a count. A key that
- * finds its fingerprint in its bucket raises the count. One that finds another's
- * wears it down: by one with a chance of decay^count, and when nothing is left
- * the bucket is its own. So rare keys pass by frequent ones without a trace, and
- * a frequent key wins its bucket sooner or later. The estimate is the highest
- * count under a key's fingerprint; the keys of the highest estimates are kept.
+ * d rows of w buckets. A bucket contains the fingerprint of a key and a count. A key that finds
+ * its own fingerprint in its bucket raises the count. A key that finds another fingerprint
+ * decrements the count with probability decay^count, and takes over the bucket when the count
+ * reaches zero. Rare keys therefore leave frequent ones almost unchanged, and a frequent key wins
+ * its bucket sooner or later. The estimate is the maximum count under a key's fingerprint. The
+ * keys with the highest estimates are stored.
  *
- * What it promises: nothing for certain. A count misses what came before the key
- * won a bucket, and what others wore down: it is nearly always too low, on skewed
- * streams by little. Two keys of one bucket and fingerprint (a chance of 2^-32)
- * count as one, too high. "top" has bounds; this has more room for frequent keys
- * in little memory, and forgets keys that stay away.
+ * There are no guarantees. A count misses the occurrences before the key won a bucket, and those
+ * that other keys decremented. It is nearly always too low, on skewed streams by little. Two keys
+ * with one bucket and fingerprint (probability 2^-32) are counted as one, too high. `top` has
+ * error bounds; heavykeeper stores more frequent keys in little memory, and forgets keys that stop
+ * occurring.
  *
- * Large amounts are so many arrivals at once: the number of tries up to the next
- * that wears down is drawn at once, by bisecting the powers of the chance that
- * none does: 44 / (1 - decay) tries at most, after which the chance is below 2^-64; of a
- * decay of 1 the outcome is known without a draw. Chances are 64-bit fractions;
- * draws come from the arrival's number. Price: d lines of buckets, and three for a key that is
- * kept. */
+ * An amount is that many occurrences. The number of attempts until the next decrement is drawn at
+ * once, by bisecting the powers of the probability that none happens. After 44 / (1 - decay)
+ * attempts that probability is below 2^-64. For a decay of 1 no draw is needed. Probabilities are
+ * 64-bit fractions; draws depend on the number of the arrival.
+ *
+ * Cost: d cache lines of buckets, and three for a key that is stored. */
 #include <string.h>
 
 #include "base/rng.h"
@@ -28,22 +27,22 @@
 #define AHEAD 16 /* keys; a power of two */
 #define DEPTH_DEFAULT 2
 #define DECAY_DEFAULT 900000000 /* billionths */
-#define DECAY_ALWAYS 1000000000 /* every try wears down */
-#define DECAY_MOST 999900000    /* below that; see wear() */
-#define ROWS_MOST 16
-#define FINGERPRINT (ROWS_MOST + 1) /* the word of the hash it is taken from */
+#define DECAY_ALWAYS 1000000000 /* every attempt decrements */
+#define DECAY_MAX 999900000     /* maximum below that; see wear_down() */
+#define ROWS_MAX 16
+#define FINGERPRINT (ROWS_MAX + 1) /* the word of the hash that it is taken from */
 
 struct bucket {
     uint32_t fingerprint, count;
 };
 
-/* What it keeps for itself. */
+/* The own state. */
 struct keeper {
     struct summary summary; /* first */
     struct bucket *buckets;
     uint64_t width;    /* buckets per row */
     uint64_t decay;    /* as a fraction of 2^64 */
-    uint64_t arrivals; /* chance depends on them */
+    uint64_t arrivals; /* random numbers depend on them */
 };
 
 static struct keeper *keeper_of(const weir_sketch *s)
@@ -63,7 +62,7 @@ static uint32_t fingerprint_of(struct hash128 h)
     return (uint32_t)(hash_word(h.lo, h.hi, FINGERPRINT) >> 32);
 }
 
-/* ---- chance: fractions of 2^64 ---- */
+/* ---- probabilities: fractions of 2^64 ---- */
 
 static uint64_t power(uint64_t base, uint64_t n)
 {
@@ -77,8 +76,7 @@ static uint64_t power(uint64_t base, uint64_t n)
     return product;
 }
 
-/* Of so many tries, how many up to the first that wears down a count? 0: none
- * does. */
+/* The number of attempts up to the first decrement, at most `tries`; 0 if none decrements. */
 static uint64_t first_success(uint64_t none, uint64_t tries, uint64_t draw)
 {
     uint64_t low = 0, high = tries;
@@ -98,16 +96,16 @@ static uint64_t first_success(uint64_t none, uint64_t tries, uint64_t draw)
 
 /* ---- counting ---- */
 
-/* A key comes so often to a bucket that is not its own. */
-static void wear(const weir_sketch *s, struct bucket *b, uint32_t fingerprint, uint64_t amount,
-                 struct rng *r)
+/* A key occurs `amount` times in a bucket that belongs to another. */
+static void wear_down(const weir_sketch *s, struct bucket *b, uint32_t fingerprint, uint64_t amount,
+                      struct rng *r)
 {
     if (s->config.decay == DECAY_ALWAYS && b->count > 0) {
         if (amount < b->count) {
             b->count -= (uint32_t)amount;
             return;
         }
-        amount -= b->count - 1; /* the one that took the last is counted */
+        amount -= b->count - 1; /* the occurrence that took over is counted */
         b->count = 0;
     }
     while (b->count > 0) {
@@ -119,12 +117,12 @@ static void wear(const weir_sketch *s, struct bucket *b, uint32_t fingerprint, u
         amount -= tries;
         if (--b->count > 0 && amount == 0)
             return;
-        amount += b->count == 0; /* the one that took the last is counted */
+        amount += b->count == 0; /* the occurrence that took over is counted */
     }
     *b = (struct bucket){fingerprint, amount < UINT32_MAX ? (uint32_t)amount : UINT32_MAX};
 }
 
-/* The estimate after it. */
+/* Add a key to its buckets. Returns the new estimate. */
 static uint32_t raise(weir_sketch *s, struct hash128 h, uint64_t amount)
 {
     struct rng r = rng_at(s->config.seed, keeper_of(s)->arrivals++);
@@ -136,7 +134,7 @@ static uint32_t raise(weir_sketch *s, struct hash128 h, uint64_t amount)
         if (b->count > 0 && b->fingerprint == fingerprint)
             b->count = amount < UINT32_MAX - b->count ? b->count + (uint32_t)amount : UINT32_MAX;
         else
-            wear(s, b, fingerprint, amount, &r);
+            wear_down(s, b, fingerprint, amount, &r);
         if (b->fingerprint == fingerprint && b->count > most)
             most = b->count;
     }
@@ -263,16 +261,16 @@ static bool plan(struct sketch_config *c, uint64_t *bytes, struct weir_error *er
     if (spec_has(&c->is, SKETCH_WIDTH) && spec_has(&c->is, SKETCH_MEMORY)) {
         code = WEIR_ERROR_CONFLICTING_PARAMETERS;
         why = "heavykeeper takes memory= or width=, not both";
-    } else if (c->depth > ROWS_MOST) {
+    } else if (c->depth > ROWS_MAX) {
         why = "heavykeeper takes a depth from 1 to 16";
-    } else if (c->decay > DECAY_MOST && c->decay < DECAY_ALWAYS) {
+    } else if (c->decay > DECAY_MAX && c->decay < DECAY_ALWAYS) {
         why = "heavykeeper takes a decay up to 0.9999, or 1";
     } else if (c->keys == 0 || width == 0) {
         code = WEIR_ERROR_MEMORY_TOO_SMALL;
         why = "heavykeeper needs a memory of 192 bytes, 88 for each of its keys= and 8 for each "
               "bucket of its rows";
-    } else if (keys > SUMMARY_MOST || c->memory > UINT64_C(1) << 47) {
-        why = "heavykeeper asks for more memory than 16T; take fewer keys or a smaller width";
+    } else if (keys > SUMMARY_MAX || c->memory > UINT64_C(1) << 47) {
+        why = "heavykeeper needs more than 16T of memory; use fewer keys or a smaller width";
     }
     if (why)
         return error_refuse(error, code, why, NULL);
@@ -285,10 +283,11 @@ static void lay(weir_sketch *s)
     struct keeper *k = keeper_of(s);
     uint64_t keys = bytes_of_keys(s->config.keys);
 
-    summary_lay(&k->summary, s->data, keys, s->config.keys, 0);
-    k->buckets = (struct bucket *)(void *)(s->data + keys);
-    k->width = (s->size - keys) / row_bytes(&s->config);
-    k->decay = (uint64_t)(((bits_u128)s->config.decay << 64) / DECAY_ALWAYS); /* of 1 not used */
+    summary_lay(&k->summary, s->handle.data, keys, s->config.keys, 0);
+    k->buckets = (struct bucket *)(void *)(s->handle.data + keys);
+    k->width = (s->handle.size - keys) / row_bytes(&s->config);
+    k->decay =
+        (uint64_t)(((bits_u128)s->config.decay << 64) / DECAY_ALWAYS); /* unused for a decay of 1 */
 }
 
 /* ---- saving: arrivals, keys, buckets ---- */
@@ -329,7 +328,7 @@ static bool get(weir_sketch *s, struct part_reader *in)
 
 const struct sketch_ops sketch_heavykeeper = {
     .is.about = {"heavykeeper",
-                 "the keys that came most often (as Redis Top-K); counts without bounds",
+                 "the most frequent keys (as Redis Top-K); counts without error bounds",
                  WEIR_CAN_LIST},
     .is.parameters =
         HAS_COMMON | HAS(SKETCH_KEYS) | HAS(SKETCH_DEPTH) | HAS(SKETCH_WIDTH) | HAS(SKETCH_DECAY),
@@ -343,8 +342,8 @@ const struct sketch_ops sketch_heavykeeper = {
     .top = top,
     .ask = ask,
     .stats = stats,
-    .unmergeable = " cannot be merged: of two keys that met in one bucket it knows only the one "
-                   "that won",
+    .unmergeable = " cannot be merged: a bucket contains only one of the keys that it was used "
+                   "for",
     .state_size = state_size,
     .put = put,
     .get = get,

@@ -1,45 +1,44 @@
-/* space_saving.c - which keys came most often? (Space-Saving: Metwally, Agrawal and
- * El Abbadi 2005; filtered: Homem and Carvalho 2010)
+/* space_saving.c - top: the most frequent keys (Space-Saving: Metwally, Agrawal and El Abbadi
+ * 2005; filtered: Homem and Carvalho 2010).
  *
- * As many keys as there is room for are kept, each with a count. Of the others,
- * cells by hash say the most that any of them can have come. A key that is not
- * kept raises its cell; once that is above the least count kept, the key takes
- * that one's place, with the cell as its count: its own past is unknown, but
- * cannot have been more. The dropped key's count goes into the cell of its own.
- * So
+ * As many keys as fit are stored, each with a count. Cells, selected by hash, bound the counts of
+ * all other keys. A key that is not stored raises its cell. When the cell exceeds the lowest
+ * stored count, the key replaces that one, with the cell as its count: its past is unknown, but
+ * cannot be more. The count of the replaced key goes into its own cell. Therefore
  *
- *   count - error <= true count <= count      for every key kept,
- *   true count <= its cell <= floor           for every other,
+ *   count - error <= true count <= count      for every stored key,
+ *   true count <= its cell <= floor           for every other key,
  *
- * where the floor is the highest count that an unkept key can have: at most
- * N / keys while the keys fit their share of memory. Keys that came more than
- * N / keys times are all there. Without cells (plain Space-Saving) every arrival
- * of a key that is not kept would drop another, and errors would be larger.
+ * where the floor is the maximum count of a key that is not stored: at most N / keys, unless long
+ * keys exceed their share of the memory. All keys that occurred more than N / keys times are
+ * stored. Without cells (plain Space-Saving), every occurrence of a key that is not stored would
+ * replace another, and errors would be larger.
  *
- * Keys are kept whole. Long ones take the room of several: then fewer are kept,
- * and the floor is higher; the bounds hold all the same. A key of more than a
- * quarter of the arena is not kept at all, only added to too_long.
+ * Keys are stored whole. A long one takes the memory of several: then fewer are stored, and the
+ * floor is higher, but the bounds still hold. A key of more than a quarter of the arena is not
+ * stored, only counted in too_long.
  *
- * Merging (Agarwal et al. 2012): counts, errors and cells add up; a key that only
- * one side keeps may have come as often as its cell of the other says.
- * Price: three lines for a key that is kept, some six for one that is not. */
+ * Merging (Agarwal et al. 2012): counts, errors and cells are added. A key that only one side
+ * stores may have occurred as often as its cell on the other side says.
+ *
+ * Cost: three cache lines for a key that is stored, about six for one that is not. */
 #include "sketch/summary.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define UNKEPT_EACH 2 /* cells for keys that are not kept, per key that is */
+#define UNKEPT_EACH 2 /* cells per stored key, for keys that are not stored */
 
 /* ---- counting ---- */
 
-/* Is the entry still in use, and that of this key? */
+/* Is the guessed entry in use, and that of this key? */
 static inline bool is_right(const struct summary *m, const struct entry *guess,
                             struct weir_bytes key)
 {
     return guess < m->entries + m->n && is_key(m, guess, key);
 }
 
-/* e: its entry, or NULL. */
+/* e: the entry of the key, or NULL. */
 static inline void count(weir_sketch *s, struct weir_bytes key, uint64_t hash, uint64_t amount,
                          struct entry *e)
 {
@@ -73,9 +72,8 @@ static void add(weir_sketch *s, struct weir_bytes key, uint64_t amount)
     count(s, key, hash, amount, summary_find(summary_of(s), key, hash));
 }
 
-/* A batch goes in by blocks: for all keys of a block first their lines are
- * fetched, then the entries that those lead to, then the bytes of the entries'
- * keys; then they are counted. */
+/* Batches are processed in blocks. For all keys of a block the lines of the hash table are
+ * prefetched, then the entries, then the keys of the entries. Then they are counted. */
 #define BLOCK 32
 
 static void add_block(weir_sketch *s, const struct weir_bytes *keys, const uint64_t *amounts,
@@ -145,9 +143,9 @@ static bool plan(struct sketch_config *c, uint64_t *bytes, struct weir_error *er
     uint64_t room = size < SUMMARY_BESIDE ? 0 : size - SUMMARY_BESIDE;
     if (!keys)
         c->keys = room / each < KEYS_MAX ? room / each : KEYS_MAX;
-    if (size > SUMMARY_MOST)
-        return error_refuse(error, WEIR_ERROR_INVALID_VALUE, "top takes a memory of 32G at most",
-                            NULL);
+    if (size > SUMMARY_MAX)
+        return error_refuse(error, WEIR_ERROR_INVALID_VALUE,
+                            "memory= is above the maximum of top; use at most 32G", NULL);
     if (c->keys == 0 || room / (beside + ARENA_LEAST) < c->keys)
         return error_refuse(error, WEIR_ERROR_MEMORY_TOO_SMALL,
                             "top needs a memory of 128 bytes, and 81 for each of its "
@@ -159,12 +157,13 @@ static bool plan(struct sketch_config *c, uint64_t *bytes, struct weir_error *er
 
 static void lay(weir_sketch *s)
 {
-    summary_lay(summary_of(s), s->data, s->size, s->config.keys, UNKEPT_EACH * s->config.keys);
+    summary_lay(summary_of(s), s->handle.data, s->handle.size, s->config.keys,
+                UNKEPT_EACH * s->config.keys);
 }
 
 /* ---- merging ---- */
 
-/* All keys of both, those of `a` first; a key of both once. */
+/* List the keys of both sketches once, those of `a` first. */
 static size_t join(const weir_sketch *a, const weir_sketch *b, struct weir_heavy *list)
 {
     size_t n = summary_top(a, list, summary_of(a)->n), mine = n;
@@ -188,7 +187,7 @@ static size_t join(const weir_sketch *a, const weir_sketch *b, struct weir_heavy
     return n;
 }
 
-/* Those that fit, highest first, into a sketch whose cells are those of both. */
+/* Store the keys that fit, highest counts first, in a sketch whose cells are the sums. */
 static void keep(weir_sketch *s, const struct weir_heavy *list, size_t n)
 {
     struct summary *m = summary_of(s);
@@ -214,7 +213,8 @@ static enum weir_status merge(weir_sketch *into, const weir_sketch *from)
     struct weir_heavy *list =
         memory_open(&into->handle.memory, ((uint64_t)a->n + b->n + 1) * sizeof *list, &allocation);
     weir_sketch *sum =
-        list ? (weir_sketch *)sketch_make(&into->config, &into->handle.memory, false) : NULL;
+        list ? (weir_sketch *)handle_new(&sketch_kind, &into->config, &into->handle.memory, false)
+             : NULL;
 
     if (sum) {
         struct summary *m = summary_of(sum);
@@ -228,7 +228,7 @@ static enum weir_status merge(weir_sketch *into, const weir_sketch *from)
         sum->total = sketch_sum(into->total, from->total);
         sum->age = into->age;
         sum->weight = into->weight;
-        sketch_copy(into, sum);
+        handle_copy(&into->handle, &sum->handle);
     }
     if (list)
         memory_close(&into->handle.memory, allocation);
@@ -237,7 +237,7 @@ static enum weir_status merge(weir_sketch *into, const weir_sketch *from)
 }
 
 const struct sketch_ops sketch_top = {
-    .is.about = {"top", "the keys that came most often (Space-Saving), each with its largest error",
+    .is.about = {"top", "the most frequent keys (Space-Saving), each with its maximum error",
                  WEIR_CAN_MERGE | WEIR_CAN_WINDOW | WEIR_CAN_TIME | WEIR_CAN_LIST},
     .is.parameters = HAS_COMMON | HAS(SKETCH_KEYS) | HAS(SKETCH_HALF_LIFE),
     .part = WEIR_PART_TOP,

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#define AHEAD 8 /* entries of the sweep whose keys are fetched */
+#define AHEAD 8 /* entries of the sweep whose keys are prefetched */
 
 void summary_lay(struct summary *m, uint8_t *at, uint64_t bytes, uint64_t keys, uint64_t unkept)
 {
@@ -62,7 +62,7 @@ static void table_add(struct summary *m, uint32_t tag, uint32_t entry)
     line_set(line, (uint32_t)__builtin_ctz(equal_ones(line->entry, 0)), tag, entry + 1);
 }
 
-/* The line in which an entry is, and where in it. */
+/* The line and slot of an entry. */
 static struct tag_line *line_of(const struct summary *m, uint32_t entry, uint32_t *slot)
 {
     uint64_t at = home_of(m, m->entries[entry].tag);
@@ -79,8 +79,8 @@ static uint64_t distance(const struct summary *m, uint64_t from, uint64_t to)
     return to >= from ? to - from : to + m->line_count - from;
 }
 
-/* The number of an entry in line `at` that may lie in line `hole` before it;
- * SLOTS if there is none. */
+/* The slot of an entry in line `at` that may move to line `hole` before it; SLOTS if there is
+ * none. */
 static uint32_t movable(const struct summary *m, uint64_t at, uint64_t hole)
 {
     const struct tag_line *line = &m->lines[at];
@@ -92,7 +92,7 @@ static uint32_t movable(const struct summary *m, uint64_t at, uint64_t hole)
     return i;
 }
 
-/* A line that was full has got a hole: what had to go on beyond it comes back. */
+/* A full line has a free slot now: move back an entry that belongs before it. */
 static void move_back(struct summary *m, struct tag_line *line, uint32_t slot)
 {
     uint64_t hole = (uint64_t)(line - m->lines), at = hole;
@@ -124,7 +124,7 @@ static void table_drop(struct summary *m, uint32_t entry)
 
 /* ---- the least count ---- */
 
-/* An entry has come to lie here. */
+/* Update the bounds for a new or moved entry. */
 static void note_entry(struct summary *m, uint32_t entry)
 {
     uint64_t *bound = &m->bounds[entry >> m->block], count = m->entries[entry].count;
@@ -154,8 +154,8 @@ static uint64_t least_bound(const struct summary *m)
     return least;
 }
 
-/* To the next entry of the least count in the block of the cursor; false if
- * there is none, and the bound of the block is known again. */
+/* Advance to the next entry of the lowest count in the block of the cursor. Returns false if there
+ * is none; then the bound of the block is exact. */
 static bool sweep_block(struct summary *m, uint64_t end)
 {
     uint64_t start = m->cursor >> m->block << m->block;
@@ -167,7 +167,7 @@ static bool sweep_block(struct summary *m, uint64_t end)
     return false;
 }
 
-/* There must be one. */
+/* There must be an entry. */
 static uint32_t least_entry(struct summary *m)
 {
     for (;;) {
@@ -214,7 +214,7 @@ static void squeeze(struct summary *m)
     m->hole = 0;
 }
 
-/* Where a key of so many units goes. */
+/* Allocate this many units. */
 static uint64_t arena_place(struct summary *m, uint64_t units)
 {
     uint64_t hole = m->hole;
@@ -247,7 +247,7 @@ bool summary_fits(const struct summary *m, size_t size)
     return m->n < m->keys && m->arena_live + arena_units(size) <= arena_room(m);
 }
 
-/* The sweep will come by here soon. */
+/* Prefetch what the sweep will need soon. */
 static void fetch(const struct summary *m, uint64_t entry)
 {
     if (entry >= m->n)
@@ -256,7 +256,7 @@ static void fetch(const struct summary *m, uint64_t entry)
     __builtin_prefetch(&m->lines[home_of(m, m->entries[entry].tag)], 1);
 }
 
-/* The last entry goes where one was dropped and none has followed. */
+/* Move the last entry into the gap that a dropped entry left. */
 static void close_gap(struct summary *m)
 {
     uint32_t to = m->gap - 1, slot;

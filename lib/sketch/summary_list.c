@@ -1,9 +1,8 @@
-/* summary_list.c - a summary as a list: the keys of the highest counts, and the
- * bytes that are saved. */
+/* summary_list.c - a summary as a list: the keys with the highest counts, and the saved bytes. */
 #include "sketch/half_life.h"
 #include "sketch/summary.h"
 
-/* Highest count first; equal ones by the lower error, then by their bytes. */
+/* Highest count first; equal counts by lower error, then by bytes. */
 static bool ahead_of(const struct weir_heavy *a, const struct weir_heavy *b)
 {
     size_t size = a->key.size < b->key.size ? a->key.size : b->key.size;
@@ -16,7 +15,7 @@ static bool ahead_of(const struct weir_heavy *a, const struct weir_heavy *b)
     return order ? order < 0 : a->key.size < b->key.size;
 }
 
-/* A heap of the best so far, the worst of them on top. */
+/* A heap of the best entries, the worst of them on top. */
 static void settle(struct weir_heavy *list, size_t i, size_t n)
 {
     struct weir_heavy moved = list[i];
@@ -37,7 +36,7 @@ static void make_heap(struct weir_heavy *list, size_t n)
         settle(list, i, n);
 }
 
-/* From a heap to the order of ahead_of. */
+/* Sort a heap in the order of ahead_of(). */
 static void sort_heap(struct weir_heavy *list, size_t n)
 {
     for (size_t end = n; end > 1; end--) {
@@ -77,7 +76,7 @@ size_t summary_top(const weir_sketch *s, struct weir_heavy *out, size_t n)
     return found;
 }
 
-/* Upper bounds up, lower ones down. */
+/* Upper bounds are rounded up, lower bounds down. */
 void summary_scale(weir_sketch *s, int64_t steps)
 {
     struct summary *m = summary_of(s);
@@ -89,7 +88,7 @@ void summary_scale(weir_sketch *s, int64_t steps)
 
         e->count = fade_scale(e->count, steps, true);
         head->error = e->count - least;
-        m->bounds[i >> m->block] = 0; /* not known now */
+        m->bounds[i >> m->block] = 0; /* unknown until the next sweep */
     }
     for (uint64_t i = 0; i < m->unkept_count; i++)
         m->unkept[i] = fade_scale(m->unkept[i], steps, true);
@@ -132,7 +131,7 @@ void summary_put(const weir_sketch *s, struct part_writer *out)
         part_put64(out, m->unkept[i]);
 }
 
-/* One key; it must be able to be there, and not be there yet. */
+/* Load one key. It must be possible, and not be stored yet. */
 static bool get_key(weir_sketch *s, struct part_reader *in)
 {
     struct summary *m = summary_of(s);

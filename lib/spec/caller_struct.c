@@ -1,8 +1,6 @@
 /* caller_struct.c - see caller_struct.h. */
 #include "spec/caller_struct.h"
 
-#include <string.h>
-
 #include "spec/error.h"
 
 static bool is_zero(const uint8_t *bytes, size_t from, size_t to)
@@ -19,11 +17,14 @@ enum weir_status caller_struct_copy(void *to, struct caller_struct what, const v
     size_t from_size = *(const size_t *)from;
 
     if (from_size < what.first)
-        return error_say(error, WEIR_ERROR_INVALID_ARGUMENT, "size in struct ", what.name,
-                         " is not its sizeof", NULL);
+        return error_say(error, WEIR_ERROR_INVALID_ARGUMENT, "struct ", what.name,
+                         ": invalid size; set its first field to its sizeof", NULL);
     if (!is_zero(from, what.size, from_size))
-        return error_say(error, WEIR_ERROR_UNSUPPORTED, "struct ", what.name,
-                         " says what only a later version of libweir understands", NULL);
+        return error_say(
+            error, WEIR_ERROR_UNSUPPORTED, "struct ", what.name,
+            ": it sets a field that this version of libweir does not have; set it to 0 "
+            "or update libweir",
+            NULL);
     memset(to, 0, what.size);
     memcpy(to, from, from_size < what.size ? from_size : what.size);
     return WEIR_OK;
@@ -41,7 +42,8 @@ enum weir_status caller_memory(const struct weir_options *options, struct memory
         return status;
     if (!o.allocator.allocate != !o.allocator.free)
         return error_say(error, WEIR_ERROR_INVALID_ARGUMENT,
-                         "memory in the options needs both, take and give, or neither", NULL);
+                         "the allocator in the options needs both allocate and free, or neither",
+                         NULL);
     *memory =
         (struct memory){o.allocator.allocate, o.allocator.free, o.allocator.context, o.max_bytes};
     return WEIR_OK;

@@ -45,8 +45,9 @@ static enum weir_status too_large(struct weir_error *error, uint64_t handle, uin
 
     text_add_u64(&t, handle);
     text_add_u64(&a, most);
-    return error_say(error, WEIR_ERROR_MAX_BYTES, "it takes ", size, " bytes, and ", allowed,
-                     " are allowed; ask for less memory or allow more", NULL);
+    return error_say(error, WEIR_ERROR_MAX_BYTES, "the handle needs ", size,
+                     " bytes, but max_bytes is ", allowed, "; use less memory or a higher limit",
+                     NULL);
 }
 
 enum weir_status error_no_memory(struct weir_error *error, uint64_t bytes, uint64_t handle,
@@ -60,84 +61,55 @@ enum weir_status error_no_memory(struct weir_error *error, uint64_t bytes, uint6
     text_add_u64(&t, bytes);
     return error_say(error, WEIR_ERROR_NO_MEMORY, "memory=", size, ": the ",
                      from->allocate ? "program's allocator" : "system",
-                     " does not give that much; ask for less", NULL);
+                     " does not provide that much; use less", NULL);
 }
 
 const char *weir_error_name(int32_t code)
 {
-    switch ((enum weir_error_code)code) {
-    case WEIR_ERROR_NONE:
-        return "none";
-    case WEIR_ERROR_BAD_CONFIG:
-        return "bad-config";
-    case WEIR_ERROR_UNKNOWN_ALGORITHM:
-        return "unknown-algorithm";
-    case WEIR_ERROR_UNKNOWN_PARAMETER:
-        return "unknown-parameter";
-    case WEIR_ERROR_INVALID_VALUE:
-        return "invalid-value";
-    case WEIR_ERROR_REPEATED_PARAMETER:
-        return "repeated-parameter";
-    case WEIR_ERROR_CONFLICTING_PARAMETERS:
-        return "conflicting-parameters";
-    case WEIR_ERROR_LIMIT_UNREACHABLE:
-        return "limit-unreachable";
-    case WEIR_ERROR_MEMORY_TOO_SMALL:
-        return "memory-too-small";
-    case WEIR_ERROR_INVALID_ARGUMENT:
-        return "invalid-argument";
-    case WEIR_ERROR_NO_MEMORY:
-        return "no-memory";
-    case WEIR_ERROR_MAX_BYTES:
-        return "max-bytes";
-    case WEIR_ERROR_BAD_DATA:
-        return "bad-data";
-    case WEIR_ERROR_NOT_WEIR:
-        return "not-weir";
-    case WEIR_ERROR_TRUNCATED:
-        return "truncated";
-    case WEIR_ERROR_CHECKSUM:
-        return "checksum";
-    case WEIR_ERROR_CONTRADICTORY:
-        return "contradictory";
-    case WEIR_ERROR_OLD_FORMAT:
-        return "old-format";
-    case WEIR_ERROR_NEWER_FORMAT:
-        return "newer-format";
-    case WEIR_ERROR_WRONG_KIND:
-        return "wrong-kind";
-    case WEIR_ERROR_ONE_SHARD:
-        return "one-shard";
-    case WEIR_ERROR_BAD_SHARDS:
-        return "bad-shards";
-    case WEIR_ERROR_MISMATCH:
-        return "mismatch";
-    case WEIR_ERROR_SPEC_MISMATCH:
-        return "spec-mismatch";
-    case WEIR_ERROR_SEED_MISMATCH:
-        return "seed-mismatch";
-    case WEIR_ERROR_UNSUPPORTED:
-        return "unsupported";
-    case WEIR_ERROR_READ_ONLY:
-        return "read-only";
-    case WEIR_ERROR_NO_MODEL:
-        return "no-model";
-    case WEIR_ERROR_NEEDS_BUILDER:
-        return "needs-builder";
-    case WEIR_ERROR_OUT_OF_RANGE:
-        return "out-of-range";
-    case WEIR_ERROR_WRITE_FAILED:
-        return "write-failed";
-    case WEIR_ERROR_BUFFER_TOO_SMALL:
-        return "buffer-too-small";
-    case WEIR_ERROR_FULL:
-        return "full";
-    case WEIR_ERROR_UNEVEN_KEYS:
-        return "uneven-keys";
-    case WEIR_ERROR_READ_FAILED:
-        return "read-failed";
-    case WEIR_ERROR_FILE_NOT_FOUND:
-        return "file-not-found";
-    }
+    static const struct {
+        enum weir_error_code code;
+        const char *name;
+    } names[] = {
+        {WEIR_ERROR_NONE, "none"},
+        {WEIR_ERROR_BAD_CONFIG, "bad-config"},
+        {WEIR_ERROR_UNKNOWN_ALGORITHM, "unknown-algorithm"},
+        {WEIR_ERROR_UNKNOWN_PARAMETER, "unknown-parameter"},
+        {WEIR_ERROR_INVALID_VALUE, "invalid-value"},
+        {WEIR_ERROR_REPEATED_PARAMETER, "repeated-parameter"},
+        {WEIR_ERROR_CONFLICTING_PARAMETERS, "conflicting-parameters"},
+        {WEIR_ERROR_LIMIT_UNREACHABLE, "limit-unreachable"},
+        {WEIR_ERROR_MEMORY_TOO_SMALL, "memory-too-small"},
+        {WEIR_ERROR_INVALID_ARGUMENT, "invalid-argument"},
+        {WEIR_ERROR_NO_MEMORY, "no-memory"},
+        {WEIR_ERROR_MAX_BYTES, "max-bytes"},
+        {WEIR_ERROR_BAD_DATA, "bad-data"},
+        {WEIR_ERROR_NOT_WEIR, "not-weir"},
+        {WEIR_ERROR_TRUNCATED, "truncated"},
+        {WEIR_ERROR_CHECKSUM, "checksum"},
+        {WEIR_ERROR_CONTRADICTORY, "contradictory"},
+        {WEIR_ERROR_OLD_FORMAT, "old-format"},
+        {WEIR_ERROR_NEWER_FORMAT, "newer-format"},
+        {WEIR_ERROR_WRONG_KIND, "wrong-kind"},
+        {WEIR_ERROR_ONE_SHARD, "one-shard"},
+        {WEIR_ERROR_BAD_SHARDS, "bad-shards"},
+        {WEIR_ERROR_MISMATCH, "mismatch"},
+        {WEIR_ERROR_SPEC_MISMATCH, "spec-mismatch"},
+        {WEIR_ERROR_SEED_MISMATCH, "seed-mismatch"},
+        {WEIR_ERROR_UNSUPPORTED, "unsupported"},
+        {WEIR_ERROR_READ_ONLY, "read-only"},
+        {WEIR_ERROR_NO_MODEL, "no-model"},
+        {WEIR_ERROR_NEEDS_BUILDER, "needs-builder"},
+        {WEIR_ERROR_OUT_OF_RANGE, "out-of-range"},
+        {WEIR_ERROR_WRITE_FAILED, "write-failed"},
+        {WEIR_ERROR_BUFFER_TOO_SMALL, "buffer-too-small"},
+        {WEIR_ERROR_FULL, "full"},
+        {WEIR_ERROR_UNEVEN_KEYS, "uneven-keys"},
+        {WEIR_ERROR_READ_FAILED, "read-failed"},
+        {WEIR_ERROR_FILE_NOT_FOUND, "file-not-found"},
+    };
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if ((int32_t)names[i].code == code)
+            return names[i].name;
     return NULL;
 }

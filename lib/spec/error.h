@@ -6,17 +6,17 @@
 
 #include "base/memory.h"
 
-/* Fill in error, if there is one, with a code and the strings up to NULL. Returns the code's
- * status. */
+/* Fill in error, unless it is NULL, with a code and the concatenation of the strings up to NULL.
+ * Returns the status of the code. */
 enum weir_status error_say(struct weir_error *error, enum weir_error_code code, ...)
     __attribute__((sentinel));
 
-/* The same, but returns false. */
+/* error_say(), but returns false. */
 bool error_refuse(struct weir_error *error, enum weir_error_code code, ...)
     __attribute__((sentinel));
 
-/* The spec for memory= of so many bytes that are not to be had: a handle of so
- * many was asked for, of this memory. */
+/* The error for memory that is not available: memory= asked for `bytes`, and the handle takes
+ * `handle` bytes from this source. */
 enum weir_status error_no_memory(struct weir_error *error, uint64_t bytes, uint64_t handle,
                                  const struct memory *from);
 

@@ -13,7 +13,7 @@ static bool is_space(char c)
     return c == ' ' || (c >= '\t' && c <= '\r');
 }
 
-/* The next word, or one of no length at the end. */
+/* The next word; an empty one at the end. */
 static struct span next_word(const char **at)
 {
     while (is_space(**at))
@@ -25,7 +25,7 @@ static struct span next_word(const char **at)
     return word;
 }
 
-/* "parameter=value" in two; false if it is not of that form. */
+/* Split "parameter=value". Returns false if the word has another form. */
 static bool split(struct span word, struct span *name, struct span *value)
 {
     const char *equals = memchr(word.s, '=', word.n);
@@ -37,7 +37,7 @@ static bool split(struct span word, struct span *name, struct span *value)
     return true;
 }
 
-/* A word of the caller's, cut to what fits a spec and made printable. */
+/* A word of the caller for a message: truncated, with unprintable bytes replaced. */
 struct quote {
     char text[48];
 };
@@ -55,7 +55,7 @@ static struct quote quote(struct span a)
 
 /* ---- names ---- */
 
-/* The first word, if it is a name; the spec goes on after it. */
+/* Consume and return the first word if it is a name; otherwise return an empty word. */
 static struct span name_in(const char **at)
 {
     const char *start = *at;
@@ -147,7 +147,7 @@ static bool read_word(const struct grammar *g, struct span word, struct spec *s,
                             NULL);
     if (!parameter_read(&g->rows[i], value, s))
         return error_refuse(error, WEIR_ERROR_INVALID_VALUE, about->name, "=", quote(value).text,
-                            " does not fit: it takes ", about->takes, NULL);
+                            ": invalid value; use ", about->takes, NULL);
     s->given |= HAS(i);
     return true;
 }
@@ -178,7 +178,7 @@ enum weir_status spec_complete(const struct grammar *g, const char *text, void *
     uint64_t *seed = parameter_number(&g->rows[g->seed], record);
     if (!spec_has(record, g->seed) && getentropy(seed, sizeof *seed) != 0)
         return error_say(error, WEIR_ERROR_NO_MEMORY,
-                         "the system gives no random seed; give seed=", NULL);
+                         "the system provides no random seed; set seed=", NULL);
     return g->plan(record, error) ? WEIR_OK : WEIR_BAD_CONFIG;
 }
 
@@ -273,7 +273,7 @@ bool spec_differ(const struct grammar *g, const void *a, const void *b, char *of
     for (int i = 0; i < g->n; i++) {
         struct text ta = text_in(of_a, 64), tb = text_in(of_b, 64);
 
-        if (!(of->parameters & ~g->wishes & ~g->aside & HAS(i)))
+        if (!(of->parameters & ~g->wishes & ~g->ignored & HAS(i)))
             continue;
         parameter_write(&ta, &g->rows[i], a);
         parameter_write(&tb, &g->rows[i], b);
@@ -292,7 +292,7 @@ enum weir_error_code spec_mismatch(const char *of_a)
 
 /* ---- one parameter of a text ---- */
 
-/* The value of a parameter that a spec names, or nothing. */
+/* The value of a parameter in a spec; empty if there is none. */
 static struct span value_of(const char *spec, const char *parameter)
 {
     struct span name, value;

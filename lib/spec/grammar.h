@@ -1,9 +1,9 @@
-/* grammar.h - "name parameter=value ...": one grammar for filters, sketches, screens
- * and streams.
+/* grammar.h - specs, "NAME parameter=value ...": one grammar for filters, sketches, screens and
+ * streams.
  *
- * Each of them says in a struct grammar which names there are, which parameters, and
- * how a spec is completed. Reading, completing, writing and comparing go by
- * that, and are written here once; nothing else in the library parses text. */
+ * A struct grammar lists the names and parameters of one kind, and the function that completes a
+ * spec. Reading, completing, writing and comparing specs is written once, here. Nothing else in
+ * the library parses specs. */
 #ifndef WEIR_SPEC_GRAMMAR_H
 #define WEIR_SPEC_GRAMMAR_H
 
@@ -11,35 +11,36 @@
 
 #define HAS(row) (UINT32_C(1) << (row))
 
-/* What a spec can name: descriptions of filters, sketches and screens begin
- * with one. */
+/* An algorithm that a spec can name. Descriptions of filters, sketches and screens begin with
+ * it. */
 struct named {
     struct weir_algorithm about;
-    uint32_t parameters; /* bit i: it takes row i */
+    uint32_t parameters; /* bit i: it has the parameter of row i */
 };
 
-/* What a spec is read into begins with this; the values of parameters follow. */
+/* A spec is read into a record that begins with this, followed by the values of parameters. */
 struct spec {
     const struct named *of;
-    uint32_t given; /* bit i: row i was named */
+    uint32_t given; /* bit i: row i is given */
 };
 
 struct grammar {
     const char *noun, *example;       /* "filter", "memory=64M" */
-    const struct named *const *names; /* up to NULL */
-    bool nameless;                    /* without a name it is the first of them */
+    const struct named *const *names; /* terminated by NULL */
+    bool nameless;                    /* a spec without a name selects the first */
     const struct parameter_row *rows;
     int n;
-    uint32_t wishes;  /* bit i: row i becomes others, and is not written */
-    uint32_t if_set;  /* written only if not zero: zero is what files without it mean */
-    uint32_t aside;   /* two that differ in it alone do not differ */
-    uint32_t chance;  /* hash and seed: no part of a description, unless given */
-    uint32_t divided; /* a matter of size: each of several gets its share */
-    int seed;         /* its row */
+    uint32_t wishes;  /* bit i: row i determines other rows, and is not written */
+    uint32_t if_set;  /* rows that are not written if zero, as in files without them */
+    uint32_t ignored; /* rows that do not count when comparing */
+    uint32_t chance;  /* hash and seed: not described unless given */
+    uint32_t divided; /* rows that are divided among shards */
+    int seed;         /* the row of seed= */
 
-    void (*begin)(void *record); /* the name is known: what holds if nothing is said */
-    bool (*plan)(void *record, struct weir_error *error); /* complete it */
-    uint64_t (*traits)(const void *record); /* what can be done with these parameters */
+    void (*begin)(void *record); /* set defaults; the name is known */
+    bool (*plan)(void *record,
+                 struct weir_error *error); /* compute all parameters that are not given */
+    uint64_t (*traits)(const void *record); /* what a handle of this spec can do */
 };
 
 static inline bool spec_has(const struct spec *s, int row)
@@ -47,41 +48,40 @@ static inline bool spec_has(const struct spec *s, int row)
     return s->given & HAS(row);
 }
 
-/* The name and the parameters as they are said; false leaves a spec of our own in
- * error. NULL means "". */
+/* Read a spec into a record as it is given. NULL means "". Returns false after an error. */
 bool spec_read(const struct grammar *g, const char *text, void *record, struct weir_error *error);
 
-/* The same, completed: with a seed, and every choice made. */
+/* Read and complete a spec: draw a seed if none is given, and compute all parameters. */
 enum weir_status spec_complete(const struct grammar *g, const char *text, void *record,
                                struct weir_error *error);
 
-/* The same of a text that was complete when it was saved: completing it again
- * changes nothing, or it is refused. */
+/* Read a spec that was completed when it was saved. Returns false if completing it again changes
+ * it. */
 bool spec_restore(const struct grammar *g, const char *text, void *record);
 
-/* Write what is complete, or only what describes it. Returns the whole length; cuts
- * off at size - 1. */
+/* Write the completed spec, or only the parameters that describe it. Returns the length of the
+ * whole text, which is truncated to size - 1. */
 size_t spec_write(const struct grammar *g, const void *record, char *buffer, size_t size);
 size_t spec_describe(const struct grammar *g, const void *record, char *buffer, size_t size);
 
-/* The first in which two that are complete differ, as "seed=1", in buffers of 64
- * bytes; false if they do not. */
+/* Find the first parameter in which two completed specs differ, as "seed=1", in buffers of 64
+ * bytes. Returns false if they are equal. */
 bool spec_differ(const struct grammar *g, const void *a, const void *b, char *of_a, char *of_b);
 
-/* The error code for a difference that spec_differ() found. */
+/* The error code for a difference found by spec_differ(). */
 enum weir_error_code spec_mismatch(const char *of_a);
 
-/* The share of one of so many in what is complete: each number at least its minimum. */
+/* Divide the sizes of a completed spec among `by` shards. Each stays at least at its minimum. */
 void spec_divide(const struct grammar *g, void *record, uint64_t by);
 
-/* The other way round: of what so many alike have the share. */
+/* The inverse: the spec of a filter whose shards have this spec. */
 void spec_multiply(const struct grammar *g, void *record, uint64_t by);
 
-/* What a text names, NULL if there is none; and the row of a parameter that it takes, or -1. */
+/* The algorithm that a spec names, or NULL. The row of one of its parameters, or -1. */
 const struct named *spec_named(const struct grammar *g, const char *text);
 int spec_row(const struct grammar *g, const struct named *of, struct span parameter);
 
-/* All names of those that have a trait (0: of all), with commas between them. */
+/* The names of all algorithms with a trait (0: of all), separated by commas. */
 struct names {
     char text[200];
 };

@@ -1,5 +1,9 @@
-/* importance.c - classes of importance, and the running sample behind two of
- * the ways to get them. */
+/* importance.c - classes of importance, the running sample, and tables of classes.
+ *
+ * Each mode first computes a part of a whole: a rank in the sample, a logarithm, or a distance in
+ * a range. Classes are equal shares of the whole. importance_class() computes the class of a
+ * value. importance_steps() computes the minimum value of every class: class c begins where the
+ * part reaches (c - 1) / top of the whole, rounded up. */
 #include "spec/importance.h"
 
 #include <string.h>
@@ -50,14 +54,14 @@ void importance_write(struct text *t, const struct importance *imp)
     text_add_u64(t, imp->hi);
 }
 
-/* One step of a binary search: past `half` more values if the last of them is
- * below. By arithmetic: a branch would be guessed wrong every other time. */
+/* One step of a binary search, without a branch: it would be mispredicted every other time. Skips
+ * `half` values if the last of them is below value. */
 static inline uint32_t step(const struct sample *s, uint32_t at, uint32_t half, uint64_t value)
 {
     return at + (half & -(uint32_t)(s->value[at + half - 1] < value));
 }
 
-/* How many of the sample are below value. */
+/* The number of sampled values below value. */
 static uint32_t rank_of(const struct sample *s, uint32_t value)
 {
     uint32_t rank = 0;
@@ -69,9 +73,8 @@ static uint32_t rank_of(const struct sample *s, uint32_t value)
     return rank;
 }
 
-/* The same and how many are not above value, together: half-way between the
- * ranks of the first and the last equal one, twice. Both searches run side by
- * side. */
+/* The number of sampled values below value plus the number not above it: twice the mean rank. Both
+ * searches run side by side. */
 static uint64_t rank_twice(const struct sample *s, uint32_t value)
 {
     uint32_t first = 0, last = 0;
@@ -84,7 +87,7 @@ static uint64_t rank_twice(const struct sample *s, uint32_t value)
     return (uint64_t)first + last;
 }
 
-/* Class 1..top of part out of whole, part < whole. */
+/* The class, 1..top, of a part of a whole; part < whole. */
 static uint32_t share(uint64_t part, uint64_t whole, uint32_t top)
 {
     return 1 + (uint32_t)(part * top / whole);
@@ -113,8 +116,7 @@ static uint32_t by_range(const struct importance *imp, uint32_t value, uint32_t 
     return share(value - imp->lo, (uint64_t)imp->hi - imp->lo + 1, top);
 }
 
-/* The number of bits, 0 to 32, in steps of a 32nd by the five bits that follow
- * the first. */
+/* The number of bits, 0 to 32, in 32nds: the five bits after the first are interpolated. */
 static uint32_t by_log(uint32_t value, uint32_t top)
 {
     uint32_t length = value ? 32 - (uint32_t)__builtin_clz(value) : 0;
@@ -140,7 +142,8 @@ uint32_t importance_class(const struct importance *imp, const struct sample *s, 
     }
 }
 
-/* The values from `from` on, up to before `to`, one place up; or down, if `to` is before. */
+/* Shift the values from `from` up to before `to` up by one place; or down, if `to` is before
+ * `from`. */
 static void shift(struct sample *s, uint32_t from, uint32_t to)
 {
     if (from < to)
@@ -175,5 +178,118 @@ bool sample_valid(const struct sample *s)
     for (uint32_t i = 1; i < s->n; i++)
         if (s->value[i - 1] > s->value[i])
             return false;
+    return true;
+}
+
+/* ---- the least value of each class ---- */
+
+/* parts[i] = i * whole / top, rounded up. */
+static void cut(uint64_t whole, uint32_t top, uint64_t parts[CLASSES_MAX])
+{
+    uint64_t each = whole / top, part = 0;
+    uint32_t rest = (uint32_t)(whole % top), over = 0;
+
+    for (uint32_t i = 0; i < top; i++) {
+        parts[i] = part + (over > 0);
+        part += each;
+        over += rest;
+        part += over >= top;
+        over -= top & -(uint32_t)(over >= top);
+    }
+}
+
+/* The minimum value with this number of bits, in 32nds. */
+static uint64_t least_by_log(uint64_t part)
+{
+    uint64_t length = part / 32, next = part % 32;
+
+    return length ? (UINT64_C(1) << (length - 1)) + (((next << (length - 1)) + 31) >> 5) : part > 0;
+}
+
+/* The runs of equal values in a full sample. */
+struct runs {
+    uint8_t of[SAMPLE_SIZE];       /* the run of each position, from 0 on */
+    uint16_t end[SAMPLE_SIZE + 1]; /* where run i - 1 ends, and i begins */
+};
+
+/* Without branches, because this runs at every draw. */
+static void find_runs(const struct sample *s, struct runs *r)
+{
+    uint32_t run = 0;
+
+    r->end[0] = 0;
+    r->end[1] = 1;
+    r->of[0] = 0;
+    for (uint32_t i = 1; i < SAMPLE_SIZE; i++) {
+        run += s->value[i] != s->value[i - 1];
+        r->of[i] = (uint8_t)run;
+        r->end[run + 1] = (uint16_t)(i + 1);
+    }
+}
+
+/* The minimum value whose doubled mean rank is at least `twice`: a value of the sample or its
+ * successor. */
+static uint64_t least_by_rank(const struct sample *s, uint64_t twice, const struct runs *r)
+{
+    uint32_t at = (uint32_t)(twice + 1) / 2 - 1;
+
+    if (twice == 0)
+        return 0;
+    uint32_t run = r->of[at];
+    return (uint64_t)s->value[at] + ((uint64_t)r->end[run] + r->end[run + 1] < twice);
+}
+
+static uint64_t least(const struct importance *imp, const struct sample *s, uint64_t part,
+                      const struct runs *r)
+{
+    switch (imp->mode) {
+    case IMPORTANCE_PERCENTILE:
+        return least_by_rank(s, part, r);
+    case IMPORTANCE_LOG:
+        return least_by_log(part);
+    case IMPORTANCE_RANGE:
+        return part == 0 ? 0 : imp->lo + part < imp->hi ? imp->lo + part : imp->hi;
+    default:
+        return part;
+    }
+}
+
+static uint64_t whole(const struct importance *imp, const struct sample *s)
+{
+    switch (imp->mode) {
+    case IMPORTANCE_PERCENTILE:
+        return 2 * SAMPLE_SIZE;
+    case IMPORTANCE_CAPPED:
+        return sample_cap(s);
+    case IMPORTANCE_LOG:
+        return (32 * 33);
+    default:
+        return (uint64_t)imp->hi - imp->lo + 1;
+    }
+}
+
+bool importance_steps(const struct importance *imp, const struct sample *s, uint32_t top,
+                      struct steps *out)
+{
+    uint64_t parts[CLASSES_MAX];
+    struct runs runs;
+
+    if (imp->mode == IMPORTANCE_NONE || top > CLASSES_MAX ||
+        (importance_samples(imp) && s->n < SAMPLE_SIZE))
+        return false;
+    if (imp->mode == IMPORTANCE_PERCENTILE)
+        find_runs(s, &runs);
+    cut(whole(imp, s), top, parts);
+    for (out->top = 0; out->top < top; out->top++) {
+        uint64_t from = least(imp, s, parts[out->top], &runs);
+
+        if (from > UINT32_MAX)
+            break; /* no value is that high */
+        out->from[out->top] = (uint32_t)from;
+    }
+    for (uint32_t i = out->top; i < CLASSES_MAX; i++)
+        out->from[i] = UINT32_MAX;
+    for (uint32_t i = 0; i < CLASSES_MAX; i++)
+        out->fourth[i / 32][i % 4][i % 32 / 4] = out->from[i];
     return true;
 }

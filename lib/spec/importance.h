@@ -1,14 +1,13 @@
-/* importance.h - how much an arrival matters -> a class from 1 to M.
+/* importance.h - maps the importance of a key to a class from 1 to M.
  *
- *   none        all alike: of the top class
- *   range       linear over a declared lo-hi; what lies outside is cut off
- *   log         by its logarithm
- *   percentile  by rank among the recent arrivals
- *   capped      linear from 0 to the recent 90th percentile, all above in M
+ *   none        all keys are in the top class
+ *   range       linear over a declared range lo-hi; values outside it are clamped
+ *   log         by the logarithm
+ *   percentile  by rank among recent arrivals
+ *   capped      linear from 0 to the 90th percentile of recent arrivals; higher values are in M
  *
- * Percentile and capped look at a running sample: a sorted list of values, in which
- * from time to time a random one gives way to the newest. It is part of the
- * saved state. */
+ * Percentile and capped use a running sample: a sorted list of values in which a random one is
+ * regularly replaced by the newest. The sample is part of the saved state. */
 #ifndef WEIR_SPEC_IMPORTANCE_H
 #define WEIR_SPEC_IMPORTANCE_H
 
@@ -28,12 +27,12 @@ enum importance_mode {
 
 struct importance {
     enum importance_mode mode;
-    uint32_t lo, hi; /* of the declared range */
+    uint32_t lo, hi; /* the declared range */
 };
 
-#define SAMPLE_SIZE 256   /* a percentile is known to within 3 points (one sigma) */
-#define SAMPLE_EVERY 16   /* arrivals per replacement, once the sample is full, */
-#define SAMPLE_RARELY 256 /* and once it can stand for so many arrivals: */
+#define SAMPLE_SIZE 256   /* a percentile is accurate to 3 points (one sigma) */
+#define SAMPLE_EVERY 16   /* arrivals per replacement when the sample is full, */
+#define SAMPLE_RARELY 256 /* and when it represents this many arrivals: */
 #define SAMPLE_LONG (SAMPLE_SIZE * SAMPLE_RARELY)
 
 struct sample {
@@ -49,25 +48,26 @@ static inline bool importance_samples(const struct importance *imp)
     return imp->mode == IMPORTANCE_PERCENTILE || imp->mode == IMPORTANCE_CAPPED;
 }
 
-/* The class of a value, 1..top. An empty sample puts everything in the middle
- * class (percentile) or the top one (capped). */
+/* The class of a value, 1..top. With an empty sample it is the middle class (percentile) or the top
+ * class (capped). */
 uint32_t importance_class(const struct importance *imp, const struct sample *s, uint32_t value,
                           uint32_t top);
 
-/* The least value of each class: many values are classed by it faster than one by one. */
-#define CLASSES_MOST 64
+/* The minimum value of each class. Classifying many values with this table is faster than one by
+ * one. */
+#define CLASSES_MAX 64
 
 struct steps {
-    uint32_t top;                /* no value is of a class above */
-    uint32_t from[CLASSES_MOST]; /* of class i + 1; ascending */
-    uint32_t fourth[2][4][8];    /* [h][i][j]: the same of class 32 h + 4 j + i + 1 */
+    uint32_t top;               /* higher classes have no values */
+    uint32_t from[CLASSES_MAX]; /* minimum of class i + 1; ascending */
+    uint32_t fourth[2][4][8];   /* [h][i][j]: the minimum of class 32 h + 4 j + i + 1 */
 };
 
-/* False if it cannot be told: too many classes, or the sample is not full. */
+/* Returns false if there are too many classes or the sample is not full. */
 bool importance_steps(const struct importance *imp, const struct sample *s, uint32_t top,
                       struct steps *out);
 
-/* How many of 32 steps are not above a value. */
+/* How many of 32 minimums are not above a value. */
 #if defined __AVX512F__
 static inline uint32_t steps_below(const uint32_t from[32], uint32_t value)
 {
@@ -93,13 +93,13 @@ static inline uint32_t steps_below(const uint32_t from[32], uint32_t value)
 {
     uint32_t below = 0;
 
-    for (uint32_t half = 16; half > 0; half /= 2) /* a branch would be guessed wrong */
+    for (uint32_t half = 16; half > 0; half /= 2) /* without branches: they would be mispredicted */
         below += half & -(uint32_t)(from[below + half - 1] <= value);
     return below + (from[below] <= value);
 }
 #endif
 
-/* The same as importance_class(). */
+/* Returns the same as importance_class(). */
 static inline uint32_t steps_class(const struct steps *s, uint32_t value)
 {
     uint32_t class = steps_below(s->from, value);
@@ -110,15 +110,15 @@ static inline uint32_t steps_class(const struct steps *s, uint32_t value)
 }
 
 #if defined __AVX512F__
-/* n, and so many more where a step is not above the value. */
+/* Add `more` to each n whose step is not above its value. */
 static inline __m512i steps_more(__m512i n, __m512i step, __m512i values, int more)
 {
     return _mm512_mask_add_epi32(n, _mm512_cmple_epu32_mask(step, values), n,
                                  _mm512_set1_epi32(more));
 }
 
-/* steps_below() of sixteen values at once: by eights, by twos, by ones. In each round steps are
- * looked at together, for one round waits for another. */
+/* steps_below() of sixteen values at once: by eights, by twos, by ones. Within a round the
+ * comparisons are independent, because one round waits for the result of another. */
 static inline __m512i steps_below_each(const uint32_t from[32], __m512i values)
 {
     const __m512i low = _mm512_loadu_si512(from), high = _mm512_loadu_si512(from + 16);
@@ -170,7 +170,7 @@ static inline __m256i steps_below_each(const uint32_t fourth[4][8], __m256i valu
     __m256i below = _mm256_slli_epi32(n, 2);
     for (int i = 0; i < 3; i++)
         below = _mm256_sub_epi32(below, REACHED(i, n));
-    return _mm256_min_epu32(below, _mm256_set1_epi32(32)); /* beyond the last step there is none */
+    return _mm256_min_epu32(below, _mm256_set1_epi32(32)); /* there are 32 steps */
 #undef REACHED
 #undef STEPS
 }
@@ -200,7 +200,7 @@ static inline size_t steps_classes_together(const struct steps *s, const uint32_
 }
 #endif
 
-/* steps_class() of n values; both may be the same. */
+/* steps_class() of n values; values and classes may be the same array. */
 static inline void steps_classes(const struct steps *s, const uint32_t *values, uint32_t *classes,
                                  size_t n)
 {
@@ -208,14 +208,14 @@ static inline void steps_classes(const struct steps *s, const uint32_t *values, 
         classes[i] = steps_class(s, values[i]);
 }
 
-/* Does the sample change with this arrival? */
+/* Does the sample change at this arrival? */
 static inline bool sample_draws(const struct sample *s, uint64_t arrival)
 {
     return s->n < SAMPLE_SIZE ||
            arrival % (arrival < SAMPLE_LONG ? SAMPLE_EVERY : SAMPLE_RARELY) == 0;
 }
 
-/* The arrivals up to the next with which it does, from the one after this on. */
+/* The number of arrivals after this one before the sample changes. */
 static inline uint64_t sample_rests(const struct sample *s, uint64_t arrival)
 {
     uint64_t every = arrival + 1 < SAMPLE_LONG ? SAMPLE_EVERY : SAMPLE_RARELY;
@@ -223,13 +223,13 @@ static inline uint64_t sample_rests(const struct sample *s, uint64_t arrival)
     return s->n < SAMPLE_SIZE ? 0 : every - 1 - arrival % every;
 }
 
-/* The 90th percentile, or 0 of an empty sample. */
+/* The 90th percentile; 0 for an empty sample. */
 static inline uint32_t sample_cap(const struct sample *s)
 {
     return s->n ? s->value[s->n * 9 / 10] : 0;
 }
 
-/* Let the sample see one more arrival. */
+/* Add an arrival to the sample, if it is drawn. */
 void sample_take(struct sample *s, uint32_t value, uint64_t arrival, uint64_t seed);
 bool sample_valid(const struct sample *s);
 

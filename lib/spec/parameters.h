@@ -1,6 +1,5 @@
-/* parameters.h - one "parameter=value": how a value is read, what it may be, how it is
- * written, and how that is told to a person. Each kind of spec has a table of
- * such rows (grammar.h). */
+/* parameters.h - one "parameter=value": how a value is read, validated, written and described.
+ * Each kind of spec has a table of such rows (grammar.h). */
 #ifndef WEIR_SPEC_PARAMETERS_H
 #define WEIR_SPEC_PARAMETERS_H
 
@@ -14,14 +13,14 @@ enum parameter_kind {
     A_TIME,  /* uint64_t, milliseconds */
     A_SHARE, /* uint64_t, billionths */
     A_RATE,  /* double, above 0 and below 1 */
-    A_WORD,  /* uint64_t, the number of the word among words */
-    ITS_OWN  /* read and write know */
+    A_WORD,  /* uint64_t, the index of the word in words */
+    ITS_OWN  /* anything: has its own read and write */
 };
 
 struct parameter_row {
     struct weir_parameter about;
     enum parameter_kind kind;
-    size_t offset; /* of its value in the record that is filled in */
+    size_t offset; /* of the value in the record */
     uint64_t min, max;
     const char *const *words;
     bool (*read)(struct span text, void *value);
@@ -30,10 +29,10 @@ struct parameter_row {
 
 extern const char *const parameter_hashes[]; /* the words of hash= */
 
-/* The value of a parameter in a record, where it is a number. */
+/* The value of a numeric parameter in a record. */
 uint64_t *parameter_number(const struct parameter_row *row, void *record);
 
-/* False if the text is no value of this parameter. */
+/* Returns false if the text is not a valid value. */
 bool parameter_read(const struct parameter_row *row, struct span text, void *record);
 
 /* Write "parameter=value". */

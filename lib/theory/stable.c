@@ -1,30 +1,31 @@
-/* theory/stable.c - see stable.h. */
+/* theory/stable.c - the steady state of SBF and the IBF filters, and the choice of K and P. See
+ * stable.h. */
 #include "theory/stable.h"
 
 #include <math.h>
 
-#define K_MOST 32
+#define K_MAX 32
 
-void stable_law(const double *mix, uint32_t top, double k, double decay, double *law)
+void stable_shares(const double *mix, uint32_t top, double k, double decay, double *shares)
 {
     double r = decay / k, at_least = 0, above = 0;
 
     for (uint32_t i = top; i > 0; i--) {
         at_least += mix[i];
         double t = (at_least + r * above) / (at_least + r);
-        law[i] = t - above;
+        shares[i] = t - above;
         above = t;
     }
-    law[0] = 1 - above;
+    shares[0] = 1 - above;
 }
 
-/* How many of the P cells are found and lowered, on average, when each of so
- * many draws finds one with this chance: E min(B, P), B binomial. */
+/* The expected number of cells lowered, if each draw finds one with this probability: E min(B, P),
+ * B binomial. */
 static double lowered(double decay, double chance)
 {
     double draws = STABLE_TRIES * decay, mean = draws * chance;
 
-    if (mean > 200) { /* as good as normal */
+    if (mean > 200) { /* B is nearly normal */
         double sigma = sqrt(mean * (1 - chance)), z = (decay - mean) / sigma;
 
         return mean - sigma * (exp(-z * z / 2) / sqrt(2 * M_PI) - z * erfc(z / M_SQRT2) / 2);
@@ -42,31 +43,31 @@ double stable_draws(double decay, double chance)
     return chance > 1e-9 ? lowered(decay, chance) / chance : STABLE_TRIES * decay;
 }
 
-/* H makes the law implicit: sweep from the top for a guessed H, and bisect on
- * the H that comes out equal to the guess. With x = r / H (less where draws run
- * out) each level follows from those above: A_i (1 - T_(i+1) - V_i) = V_i x / i. */
-static double sweep_h(const double *mix, uint32_t top, double x, double *law)
+/* For ibf-h the equations are implicit in H. For a guess of H, with x = r / H (less if the draws
+ * run out), each level follows from those above: A_i (1 - T_(i+1) - V_i) = V_i x / i. Returns the
+ * resulting H. */
+static double sweep_h(const double *mix, uint32_t top, double x, double *shares)
 {
     double at_least = 0, above = 0, harmonic = 0;
 
     for (uint32_t i = top; i > 0; i--) {
         at_least += mix[i];
-        law[i] = at_least > 0 ? at_least * (1 - above) / (at_least + x / i) : 0;
-        above += law[i];
-        harmonic += law[i] / i;
+        shares[i] = at_least > 0 ? at_least * (1 - above) / (at_least + x / i) : 0;
+        above += shares[i];
+        harmonic += shares[i] / i;
     }
-    law[0] = 1 - above;
+    shares[0] = 1 - above;
     return harmonic;
 }
 
-void stable_law_h(const double *mix, uint32_t top, double k, double decay, double *law)
+void stable_shares_h(const double *mix, uint32_t top, double k, double decay, double *shares)
 {
     double lo = 1e-12, hi = 1 - 1e-12;
 
     for (int i = 0; i < 100; i++) {
         double guess = (lo + hi) / 2;
 
-        if (sweep_h(mix, top, stable_draws(decay, guess) / k, law) > guess)
+        if (sweep_h(mix, top, stable_draws(decay, guess) / k, shares) > guess)
             lo = guess;
         else
             hi = guess;
@@ -98,13 +99,13 @@ struct stable stable_worst(bool harmonic, uint32_t top, double cells)
 
 double stable_error_of(const struct stable *s, uint64_t k, double decay)
 {
-    double law[STABLE_CLASSES + 1], visits = 1 / (1 / (double)k - 1 / s->cells);
+    double shares[STABLE_CLASSES + 1], visits = 1 / (1 / (double)k - 1 / s->cells);
 
-    (s->harmonic ? stable_law_h : stable_law)(s->mix, s->top, visits, decay, law);
-    return stable_error_at(1 - law[0], k);
+    (s->harmonic ? stable_shares_h : stable_shares)(s->mix, s->top, visits, decay, shares);
+    return stable_error_at(1 - shares[0], k);
 }
 
-uint64_t stable_least_decay(const struct stable *s, double error, uint64_t k, uint64_t limit)
+uint64_t stable_min_decay(const struct stable *s, double error, uint64_t k, uint64_t limit)
 {
     uint64_t lo = 0, hi = limit;
 
@@ -134,37 +135,37 @@ uint64_t stable_decay(double error, uint32_t top, uint64_t k, double cells)
     return p < 1 ? 1 : p > 1e9 ? 1000000000 : (uint64_t)ceil(p - 1e-9);
 }
 
-/* How long a key is known, in lowerings per cell, if no other raises its cells: the
- * time until the first of K cells was lowered M times. life[K] = integral of Q^K, with
- * Q(x) = e^-x (1 + x + ... + x^(M-1)/(M-1)!). */
+/* The lifetime of a key in lowerings per cell, if no other key raises its cells: the mean time
+ * until the first of K cells was lowered M times. life[K] = integral of Q^K, Q(x) = e^-x (1 + x +
+ * ... + x^(M-1)/(M-1)!). */
 static void lifetimes(uint32_t top, double *life)
 {
     double sigma = sqrt(top), step = sigma / 100;
 
-    for (uint64_t k = 0; k <= K_MOST; k++)
+    for (uint64_t k = 0; k <= K_MAX; k++)
         life[k] = 0;
     for (double x = step / 2; x < top + 8 * sigma + 10; x += step) {
         double term = exp(-x), q = 0, power = step;
 
         for (uint32_t i = 1; i <= top; term *= x / i++)
             q += term;
-        for (uint64_t k = 0; k <= K_MOST; k++, power *= q)
+        for (uint64_t k = 0; k <= K_MAX; k++, power *= q)
             life[k] += power;
     }
 }
 
 uint64_t stable_best_k(double error, uint32_t top, double cells)
 {
-    double life[K_MOST + 1], longest = 0;
+    double life[K_MAX + 1], longest = 0;
     uint64_t best = 1;
 
     lifetimes(top, life);
-    for (uint64_t k = 1; k <= K_MOST && (double)k < cells; k++) {
-        double lasts = life[k] / (double)stable_decay(error, top, k, cells);
+    for (uint64_t k = 1; k <= K_MAX && (double)k < cells; k++) {
+        double lifetime = life[k] / (double)stable_decay(error, top, k, cells);
 
-        if (lasts < longest * 0.999)
-            continue; /* of two alike, the one with more cells: others help to keep them */
-        longest = lasts;
+        if (lifetime < longest * 0.999)
+            continue; /* on a tie prefer the larger K: other keys refresh more of its cells */
+        longest = lifetime;
         best = k;
     }
     return best;

@@ -1,42 +1,40 @@
-/* theory/stable_cell.c - see stable_cell.h.
+/* theory/stable_cell.c - the history of one cell of SBF or IBF. See stable.h.
  *
- * A step of the chain is half a step of being stopped (exactly), a step of
- * lowerings (implicit midpoint, or nearer to implicit Euler where a step is long:
- * nothing becomes negative), and the other half. */
-#include "theory/stable_cell.h"
+ * The chain is integrated by operator splitting: half a step of stopping by visits (exact), a step
+ * of lowerings, and the other half. Lowerings use the implicit midpoint rule, or nearly implicit
+ * Euler if a step is long, so that no probability becomes negative. */
+#include "theory/stable.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "theory/stable.h"
-
-#define FIRST_STEP 0.02 /* of the time between two events of a cell, at the least */
+#define FIRST_STEP 0.02 /* share of the shortest mean time between two events of a cell */
 #define GROWTH 1.1
-#define STEPS_LEAST 128
-#define STEPS_MOST 1024
-#define SAFE_SHARE 0.7 /* of the draws of H by theory: repeats may slow them */
-#define PACES 96       /* times at which that of H is found */
+#define STEPS_MIN 128
+#define STEPS_MAX 1024
+#define SAFE_SHARE 0.7 /* of the draws of ibf-h in the steady state: repeats may reduce them */
+#define PACES 96       /* times at which the pace of ibf-h is computed */
 
 /* ---- the grid ---- */
 
-/* Draws of H per arrival, at the least: on fresh keys it settles at its highest fill,
- * where a draw finds a cell soonest. */
-static double least_draws(const struct cell_history *f, const struct key_class *classes)
+/* The minimum draws of ibf-h per arrival. In the steady state on fresh keys the fill is highest, so
+ * a draw finds a cell soonest. */
+static double min_draws(const struct cell_history *f, const struct key_class *classes)
 {
     const struct cell_filter *of = &f->of;
-    double mix[STABLE_CLASSES + 1] = {0}, law[STABLE_CLASSES + 1], chance = 0;
+    double mix[STABLE_CLASSES + 1] = {0}, shares[STABLE_CLASSES + 1], chance = 0;
 
     for (uint32_t c = 0; c < f->classes; c++)
         mix[classes[c].level] += model_new(&classes[c].keys, 0);
-    stable_law_h(mix, of->top, of->k, of->decay, law);
+    stable_shares_h(mix, of->top, of->k, of->decay, shares);
     for (uint32_t v = 1; v <= of->top; v++)
-        chance += law[v] / v;
+        chance += shares[v] / v;
     return stable_draws(of->decay, chance);
 }
 
-/* The age at which all but a millionth of cells were lowered from the top: mean
- * and five sigma of the time it takes, and some more for the tail of few. */
+/* The age at which all but a millionth of the cells were lowered from the top to 0: mean plus five
+ * sigma, plus a margin for small M. */
 static double oldest_age(const struct cell_history *f, const struct key_class *classes)
 {
     const struct cell_filter *of = &f->of;
@@ -45,7 +43,7 @@ static double oldest_age(const struct cell_history *f, const struct key_class *c
     if (of->harmonic) {
         mean = of->top * (of->top + 1.0) / 2;
         variance = mean * (2.0 * of->top + 1) / 3;
-        lowered = SAFE_SHARE * least_draws(f, classes);
+        lowered = SAFE_SHARE * min_draws(f, classes);
     }
     return (mean + 5 * sqrt(variance) + 6) * of->cells / lowered;
 }
@@ -53,14 +51,14 @@ static double oldest_age(const struct cell_history *f, const struct key_class *c
 static void make_grid(struct cell_history *f, const struct key_class *classes)
 {
     double last = fmin(oldest_age(f, classes), classes->keys.n);
-    double most = f->of.harmonic ? STABLE_TRIES * f->of.decay : f->of.decay;
-    double step = fmin(FIRST_STEP * f->of.cells / (f->of.k + most), last / STEPS_LEAST);
+    double max_draws = f->of.harmonic ? STABLE_TRIES * f->of.decay : f->of.decay;
+    double step = fmin(FIRST_STEP * f->of.cells / (f->of.k + max_draws), last / STEPS_MIN);
     uint32_t n = 0;
 
     f->age[0] = 0;
-    while (f->age[n] < last && n < STEPS_MOST) {
+    while (f->age[n] < last && n < STEPS_MAX) {
         f->age[n + 1] = f->age[n] + step;
-        step = fmin(step * GROWTH, last / STEPS_LEAST);
+        step = fmin(step * GROWTH, last / STEPS_MIN);
         n++;
     }
     f->age[n] = last;
@@ -69,7 +67,7 @@ static void make_grid(struct cell_history *f, const struct key_class *classes)
 
 /* ---- visits ---- */
 
-/* D and D' of all classes at an age, each exponential once. */
+/* D and D' of all classes at an age. Each exponential is computed once. */
 static void count_keys(struct cell_history *f, const struct key_class *classes, uint32_t l)
 {
     const struct stream_model *m = &classes->keys;
@@ -80,11 +78,11 @@ static void count_keys(struct cell_history *f, const struct key_class *classes, 
         f->fresh[c * ages + l] = classes[c].keys.fresh;
     }
     for (uint32_t b = 0; b < m->bins; b++) {
-        double rate = m->bin[b].rate, came = -expm1(-rate * f->age[l]);
+        double rate = m->bin[b].rate, arrived = -expm1(-rate * f->age[l]);
 
         for (uint32_t c = 0; c < f->classes; c++) {
-            f->distinct[c * ages + l] += classes[c].keys.bin[b].keys * came;
-            f->fresh[c * ages + l] += classes[c].keys.bin[b].keys * rate * (1 - came);
+            f->distinct[c * ages + l] += classes[c].keys.bin[b].keys * arrived;
+            f->fresh[c * ages + l] += classes[c].keys.bin[b].keys * rate * (1 - arrived);
         }
     }
 }
@@ -100,7 +98,7 @@ static void count_visits(struct cell_history *f, const struct key_class *classes
         visits[i] += visits[i + 1];
 }
 
-/* The chance that none of them stops it in half a step. */
+/* The probability that no visit stops the chain in half a step. */
 static void find_unvisited(struct cell_history *f, const struct key_class *classes)
 {
     uint32_t row = f->of.top + 1;
@@ -115,8 +113,8 @@ static void find_unvisited(struct cell_history *f, const struct key_class *class
 
 /* ---- the chain ---- */
 
-/* How a step moves what was at a count, and what comes to it from below: `stay`
- * of the one and `settle` of the other remain, the rest goes on. */
+/* The effect of a step of lowerings on one count: the share `stay` of its own probability and the
+ * share `settle` of what arrives from the count below remain. The rest moves to the next count. */
 struct move {
     double stay, settle;
 };
@@ -128,7 +126,7 @@ static inline struct move move_by(double lowered)
     return (struct move){(1 - (1 - implicit) * lowered) * settle, settle};
 }
 
-/* Lowerings of a cell of value 1 within a step, looked at from `now`. */
+/* Lowerings of a cell of value 1 between the ages l and l + 1 before `now`. */
 static double lowerings(const struct cell_history *f, uint32_t now, uint32_t l)
 {
     double when = f->age[now] - (f->age[l] + f->age[l + 1]) / 2;
@@ -147,12 +145,12 @@ static double lowerings(const struct cell_history *f, uint32_t now, uint32_t l)
     return pace * (f->age[l + 1] - f->age[l]);
 }
 
-/* From age l to the next: u, the chance to be at each count. */
+/* From age l to the next: u, the probability of each count. */
 static void step_back(const struct cell_history *f, uint32_t l, double lowered, const double *u,
                       double *next)
 {
     const double *unvisited = f->unvisited + l * (f->of.top + 1);
-    struct move m = move_by(lowered); /* of every count, but for H */
+    struct move m = move_by(lowered); /* the same for every count, except for ibf-h */
     double from_below = 0;
 
     for (uint32_t i = 0; i < f->of.top; i++) {
@@ -166,12 +164,12 @@ static void step_back(const struct cell_history *f, uint32_t l, double lowered, 
     next[f->of.top] = u[f->of.top] + from_below;
 }
 
-/* From age l + 1 to l: h, the chance at each count not to be stopped later. */
+/* From age l + 1 to l: h, the probability for each count that no earlier visit stops the chain. */
 static void step_forward(const struct cell_history *f, uint32_t l, double lowered, double *h)
 {
     const double *unvisited = f->unvisited + l * (f->of.top + 1);
     struct move m = move_by(lowered);
-    double above = h[f->of.top]; /* what a unit is worth that comes to the next count */
+    double above = h[f->of.top]; /* h of what moves to the next count */
 
     for (uint32_t i = f->of.top; i-- > 0;) {
         if (f->of.harmonic)
@@ -193,9 +191,9 @@ static void run_back(struct cell_history *f, uint32_t now)
         step_back(f, l, lowerings(f, now, l), f->passed + l * row, f->passed + (l + 1) * row);
 }
 
-/* ---- the pace of H ---- */
+/* ---- the pace ---- */
 
-/* h[i] becomes the share of cells of value i or less at time age[now]. */
+/* Set h[i] to the share of cells of value i or less at time age[now]. */
 static void shares_up_to(const struct cell_history *f, uint32_t now, double *h)
 {
     for (uint32_t i = 0; i <= f->of.top; i++)
@@ -213,7 +211,7 @@ static double pace_at(const struct cell_filter *of, const double *h)
     return stable_draws(of->decay, chance) / of->cells;
 }
 
-/* A straight line between two ages. */
+/* Interpolate linearly between two ages. */
 static void interpolate(const struct cell_history *f, double *values, uint32_t from, uint32_t to)
 {
     double slope = (values[to] - values[from]) / (f->age[to] - f->age[from]);
@@ -222,7 +220,8 @@ static void interpolate(const struct cell_history *f, double *values, uint32_t f
         values[l] = values[from] + slope * (f->age[l] - f->age[from]);
 }
 
-/* From one time to the next: guess that it changes as before, look, and correct. */
+/* The pace of ibf-h changes with the fill. At each time: extrapolate, compute the shares, correct.
+ */
 static void find_pace_of_h(struct cell_history *f)
 {
     double h[STABLE_CLASSES + 1], *pace = f->pace, trend = 0;
@@ -245,7 +244,7 @@ static void find_pace_of_h(struct cell_history *f)
     }
 }
 
-/* The others keep one pace, so one chain serves for all times. */
+/* SBF and the other IBF filters have a constant pace, so one chain serves for all times. */
 static void set_constant_pace(struct cell_history *f)
 {
     uint32_t row = f->of.top + 1;
@@ -260,9 +259,9 @@ static void set_constant_pace(struct cell_history *f)
     }
 }
 
-/* ---- open, ask, close ---- */
+/* ---- open, query, close ---- */
 
-/* One block for all but the ages. */
+/* One block for all arrays except age. */
 static bool allocate(struct cell_history *f)
 {
     size_t row = f->of.top + 1, ages = f->steps + 1, keys = f->classes * ages;
@@ -282,7 +281,7 @@ bool history_open(struct cell_history *f, const struct cell_filter *of,
                   const struct key_class *classes, uint32_t n)
 {
     *f = (struct cell_history){.of = *of, .classes = n};
-    f->age = malloc((STEPS_MOST + 1) * sizeof *f->age);
+    f->age = malloc((STEPS_MAX + 1) * sizeof *f->age);
     if (f->age)
         make_grid(f, classes);
     if (!f->age || !allocate(f)) {
@@ -304,7 +303,7 @@ void history_close(struct cell_history *f)
     free(f->empty);
 }
 
-void history_forgotten(struct cell_history *f, uint32_t now, double *forgotten)
+void history_faded(struct cell_history *f, uint32_t now, double *faded)
 {
     uint32_t top = f->of.top, row = top + 1;
     double h[STABLE_CLASSES + 1];
@@ -314,7 +313,7 @@ void history_forgotten(struct cell_history *f, uint32_t now, double *forgotten)
     for (uint32_t i = 0; i <= top; i++)
         h[i] = 1;
     for (uint32_t l = now + 1; l-- > 0;) {
-        double *of_age = forgotten + l * row, sum = 0;
+        double *of_age = faded + l * row, sum = 0;
 
         if (l < now)
             step_forward(f, l, lowerings(f, now, l), h);

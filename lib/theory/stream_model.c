@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#define RANKS_ALONE 16 /* of zipf: with a bin of their own */
+#define SINGLE_RANKS 16 /* of zipf: ranks with a bin of their own */
 
 /* ---- streams ---- */
 
@@ -24,7 +24,7 @@ void model_uniform(struct stream_model *m, double n, double keys, double fresh)
         add_bin(m, keys, (1 - fresh) / keys);
 }
 
-/* Sum of r^-alpha over ranks from..to, by the integral where it is smooth. */
+/* Sum of r^-alpha over ranks from..to, approximated by an integral. */
 static double sum_of_ranks(double from, double to, double alpha)
 {
     double e = 1 - alpha, a = log(from - 0.5), b = log(to + 0.5);
@@ -34,14 +34,14 @@ static double sum_of_ranks(double from, double to, double alpha)
     return fabs(e) * b > 1e-9 ? exp(e * a) * expm1(e * (b - a)) / e : b - a;
 }
 
-/* The last rank of a bin: ranks by themselves, then ever more of them. */
+/* The last rank of a bin: one rank per bin first, then geometrically more. */
 static double last_rank(uint32_t bin, double keys)
 {
-    double steps = MODEL_BINS - RANKS_ALONE;
+    double steps = MODEL_BINS - SINGLE_RANKS;
 
-    if (bin < RANKS_ALONE || keys <= MODEL_BINS)
+    if (bin < SINGLE_RANKS || keys <= MODEL_BINS)
         return bin + 1;
-    return floor(RANKS_ALONE * pow(keys / RANKS_ALONE, (bin + 1 - RANKS_ALONE) / steps) + 0.5);
+    return floor(SINGLE_RANKS * pow(keys / SINGLE_RANKS, (bin + 1 - SINGLE_RANKS) / steps) + 0.5);
 }
 
 void model_zipf(struct stream_model *m, double n, double keys, double alpha, double fresh)
@@ -89,11 +89,11 @@ void model_by_importance(struct stream_model *m, double n, double keys, double f
         m->bin[i].rate *= (1 - fresh) / sum;
 }
 
-/* Bins are in order of rank: each has its part of the way. */
+/* Bins are in order of rank. Each receives the part of the range that its keys occupy. */
 void model_bias(struct stream_model *m, double low, double high, bool inverse)
 {
     double keys = 0, before = 0, end = inverse ? high : low,
-           way = inverse ? low - high : high - low;
+           range = inverse ? low - high : high - low;
 
     m->important = true;
     m->fresh_importance =
@@ -101,8 +101,8 @@ void model_bias(struct stream_model *m, double low, double high, bool inverse)
     for (uint32_t i = 0; i < m->bins; i++)
         keys += m->bin[i].keys;
     for (uint32_t i = 0; i < m->bins; i++) {
-        double first = end + way * (1 - before / keys);
-        double last = end + way * (1 - (before + m->bin[i].keys) / keys);
+        double first = end + range * (1 - before / keys);
+        double last = end + range * (1 - (before + m->bin[i].keys) / keys);
 
         m->bin[i].importance = (struct model_range){fmin(first, last), fmax(first, last)};
         before += m->bin[i].keys;
@@ -111,13 +111,13 @@ void model_bias(struct stream_model *m, double low, double high, bool inverse)
 
 /* ---- distinct keys ---- */
 
-/* exp(-x) and 1 - exp(-x), at once where that is easy: models ask for very many. */
-static double stays_away(double x)
+/* exp(-x) and 1 - exp(-x), with shortcuts for very small and large x: the models' hot path. */
+static double exp_minus(double x)
 {
     return x > 50 ? 0 : x < 1e-4 ? 1 - x * (1 - x * (0.5 - x / 6)) : exp(-x);
 }
 
-static double comes(double x)
+static double one_minus_exp(double x)
 {
     return x > 50 ? 1 : x < 1e-4 ? x * (1 - x * (0.5 - x / 6)) : -expm1(-x);
 }
@@ -127,7 +127,7 @@ double model_distinct(const struct stream_model *m, double age)
     double d = m->fresh > 0 ? m->fresh * age : 0;
 
     for (uint32_t i = 0; i < m->bins; i++)
-        d += m->bin[i].keys * comes(m->bin[i].rate * age);
+        d += m->bin[i].keys * one_minus_exp(m->bin[i].rate * age);
     return d;
 }
 
@@ -136,7 +136,7 @@ double model_new(const struct stream_model *m, double age)
     double share = m->fresh;
 
     for (uint32_t i = 0; i < m->bins; i++)
-        share += m->bin[i].keys * m->bin[i].rate * stays_away(m->bin[i].rate * age);
+        share += m->bin[i].keys * m->bin[i].rate * exp_minus(m->bin[i].rate * age);
     return share;
 }
 
@@ -146,7 +146,7 @@ double model_age(const struct stream_model *m, double distinct)
 
     if (model_distinct(m, 1e300) <= distinct)
         return INFINITY;
-    for (int i = 0; i < 200; i++) { /* D is concave: from below, without overshooting */
+    for (int i = 0; i < 200; i++) { /* D is concave: Newton from below does not overshoot */
         double step = (distinct - model_distinct(m, age)) / model_new(m, age);
 
         age += step;
@@ -156,8 +156,7 @@ double model_age(const struct stream_model *m, double distinct)
     return age;
 }
 
-/* Repeats with a gap from a to b among all n arrivals, or of one arrival if those have
- * no end. */
+/* Repeats with a gap from a to b among all n arrivals; per arrival if the stream is unbounded. */
 static double repeats(const struct stream_model *m, double a, double b)
 {
     double at_a = model_new(m, a), at_b = model_new(m, b);
@@ -173,16 +172,17 @@ double model_missed(const struct stream_model *m, double (*miss)(void *context, 
     double all = 0, missed = 0, end = isinf(m->n) ? 1e18 : m->n;
 
     for (double a = 0, b = 1; a < end; a = b, b = fmin(b * MODEL_STEP, end)) {
-        double some = repeats(m, a, b);
+        double count = repeats(m, a, b);
 
-        all += some;
-        missed += some * miss(context, (a + b) / 2);
+        all += count;
+        missed += count * miss(context, (a + b) / 2);
     }
     return all > 0 ? missed / all : NAN;
 }
 
 /* ---- importance ---- */
 
+/* The share of a range that lies within low..high. */
 static double overlap(struct model_range r, double low, double high)
 {
     if (r.high <= r.low)
@@ -209,7 +209,7 @@ double model_below(const struct stream_model *m, double importance)
     return share;
 }
 
-void prediction_none(struct prediction *p)
+void prediction_clear(struct prediction *p)
 {
     *p = (struct prediction){.fpr = NAN,
                              .fnr = NAN,

@@ -1,24 +1,20 @@
-/* theory/stream_model.h - a stream as the models see it, and what they predict.
+/* theory/stream_model.h - the model of a stream, and the prediction of a filter on it.
  *
- * Keys are drawn independently, each with its own chance per arrival; a share of
- * the arrivals is fresh: a key of its own, never to come again. Of such a stream
- * one function tells almost everything, the distinct keys among a arrivals:
+ * Keys are drawn independently, each with its own rate (probability per arrival). A share `fresh`
+ * of the arrivals has a new key that never repeats. The models need one function of the stream, the
+ * number of distinct keys among any a consecutive arrivals:
  *
  *     D(a)    = fresh a + sum over keys of 1 - exp(-rate a)
- *     D'(a)   = chance that an arrival is new after a others: the share of those
- *               whose gap to their last showing is longer than a
- *     -D''(a) = density of the gaps of those that are not
+ *     D'(a)   = probability that an arrival's key did not occur in the a arrivals before it
+ *     -D''(a) = density of the gap between an arrival and the previous one of the same key
  *
- * It is the same for any stretch of a arrivals. Keys that share a cell are Poisson:
- * with D(a) / s keys per cell on average, one of s cells is left alone for a
- * arrivals with chance exp(-D(a) / s), whatever the rates of its keys are: nothing
- * needs to be averaged over keys per cell by hand. That is what the models in this
- * room integrate over.
+ * The number of keys per cell is Poisson. With s cells, no key of a cell arrives within a arrivals
+ * with probability exp(-D(a) / s), whatever the rates of its keys. So the models integrate over D
+ * and need no average over the keys of a cell.
  *
- * Importance lies evenly between bounds, for each bin of rates its own, so that it
- * can go with the rate or against it. model_part() gives the keys between two
- * importances as a stream of their own: D of a class. Whole numbers lo..hi are
- * lo to hi + 1 here. */
+ * Rates are grouped into bins. Importance is uniform within bounds of each bin, so it can grow or
+ * fall with the rate. model_part() returns the keys of an importance class as a stream of their
+ * own. Integer importances lo..hi are the range lo to hi + 1 here. */
 #ifndef WEIR_THEORY_STREAM_MODEL_H
 #define WEIR_THEORY_STREAM_MODEL_H
 
@@ -32,37 +28,39 @@ struct model_range {
     double low, high;
 };
 
-/* So many keys alike. */
+/* Keys of the same rate. */
 struct model_bin {
     double keys;
-    double rate; /* of one of them, per arrival */
+    double rate; /* of each key, per arrival */
     struct model_range importance;
 };
 
 struct stream_model {
-    double n;     /* arrivals; INFINITY: without end */
-    double fresh; /* share of them with a key of its own */
+    double n;     /* arrivals; INFINITY: unbounded */
+    double fresh; /* share of arrivals whose key never repeats */
     struct model_range fresh_importance;
-    bool important; /* importances differ */
+    bool important; /* keys have importances */
     uint32_t bins;
     struct model_bin bin[MODEL_BINS];
 };
 
-/* Nothing but fresh keys, without end (n = INFINITY) or not. */
+/* Only fresh keys. n may be INFINITY. */
 void model_endless(struct stream_model *m, double n);
 
-/* n draws with replacement from so many keys, but for a share of fresh ones:
- * all alike; or key r with a chance as r^-alpha. */
+/* n draws with replacement from `keys` keys, and a share of fresh keys. Uniform: all rates are
+ * equal. Zipf: the rate of key r is proportional to r^-alpha. */
 void model_uniform(struct stream_model *m, double n, double keys, double fresh);
 void model_zipf(struct stream_model *m, double n, double keys, double alpha, double fresh);
 
-/* n draws from so many keys with importances low to high - 1, all as frequent among the
- * keys; a key as often as it matters, or inversely. Fresh ones have any importance. */
+/* n draws from `keys` keys, with the same number of keys for each importance from low to high - 1.
+ * A key's rate is proportional to its importance, or to 1 / importance if inverse. Fresh keys have
+ * any importance. */
 void model_by_importance(struct stream_model *m, double n, double keys, double fresh, double low,
                          double high, bool inverse);
 
-/* Importance even from low to high, whatever the rate; or along with the rank, from
- * the highest at the most frequent key to the lowest at fresh ones, or inversely. */
+/* Add importances: uniform from low to high, whatever the rate (model_importance); or falling with
+ * the rank, from `high` for the most frequent key to `low` for fresh keys, or rising if inverse
+ * (model_bias). */
 void model_importance(struct stream_model *m, double low, double high);
 void model_bias(struct stream_model *m, double low, double high, bool inverse);
 
@@ -70,42 +68,41 @@ void model_bias(struct stream_model *m, double low, double high, bool inverse);
 double model_distinct(const struct stream_model *m, double age);
 double model_new(const struct stream_model *m, double age);
 
-/* The age at which D reaches so many keys; INFINITY if it does not. */
+/* The age at which D reaches a number of keys; INFINITY if it never does. */
 double model_age(const struct stream_model *m, double distinct);
 
-/* Only the keys with an importance from low up to, not including, high. */
+/* The keys with low <= importance < high. */
 void model_part(const struct stream_model *m, double low, double high, struct stream_model *part);
 
-/* The share of arrivals with an importance below. */
+/* The share of arrivals below an importance. */
 double model_below(const struct stream_model *m, double importance);
 
-/* The share of the repeats that are missed, where one after a gap of so many arrivals
- * is missed with this chance, at any time; NAN if there are no repeats. */
+/* The false-negative rate of a filter that misses a repeat after a gap with probability
+ * miss(context, gap), independent of time. NAN if there are no repeats. */
 double model_missed(const struct stream_model *m, double (*miss)(void *context, double gap),
                     void *context);
 
-/* Gaps and times as the models step through them: the i-th is MODEL_STEP^i times the
- * least. */
+/* Gaps and times grow by this factor from step to step. */
 #define MODEL_STEP 1.05
 
-/* What a filter will do. Rates over the whole run, of the truly new and of the
- * true repeats; NAN where nothing can be said or there is none. On a stream
- * without end: where it settles. */
+/* A filter's predicted behaviour on a stream. Rates are over the whole run: false positives per new
+ * key, false negatives per repeat. On an unbounded stream they are the limits. NAN: unknown or
+ * undefined. */
 struct prediction {
     double fpr, fnr;
     double fill, error; /* at the end */
-    double stable;      /* the error at which it settles on fresh keys without end; NAN if none */
-    double paper;       /* the error at the end as the paper's formula has it; NAN if none */
-    uint32_t classes;   /* of importance, from 1 on; 0 if they are all alike */
+    double stable;      /* limit of the error on unbounded fresh keys; NAN if it has none */
+    double paper;       /* the error at the end by the paper's formula; NAN if there is none */
+    uint32_t classes;   /* importance classes, numbered from 1; 0: none */
     double class_share[MODEL_CLASSES], class_fnr[MODEL_CLASSES]; /* of class i at [i] */
-    bool no_memory; /* to work it out: that is why it is not known */
+    bool no_memory; /* prediction failed because out of memory */
 
-    double gap; /* asked for: arrivals between two showings of a key; 0: nothing is */
-    /* the chance that the second is missed, at the end; of all arrivals, and of class i */
+    double gap; /* input: arrivals between two occurrences of a key; 0: no gap prediction */
+    /* the probability that the second is missed, at the end: of all arrivals, and of class i */
     double gap_missed, class_gap_missed[MODEL_CLASSES];
 };
 
-/* All of it not known. */
-void prediction_none(struct prediction *p);
+/* Set all members to unknown. */
+void prediction_clear(struct prediction *p);
 
 #endif

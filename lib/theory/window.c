@@ -1,11 +1,11 @@
-/* theory/window.c - see window.h. */
+/* theory/window.c - errors and sizes of two-buffer and apbf. See window.h. */
 #include "theory/window.h"
 
 #include <math.h>
 
-#include "theory/bloom.h"
+#include "theory/sets.h"
 
-/* Written as a sum: 1 - (1 - a)(1 - b) would be 0 for what is below 1e-16. */
+/* P(a or b). Written as a sum because 1 - (1 - a)(1 - b) rounds to 0 below 1e-16. */
 static double either(double a, double b)
 {
     return a + b - a * b;
@@ -16,28 +16,27 @@ double two_buffer_error_at(const double fill[2], uint64_t k)
     return either(bloom_error_at(fill[0], k), bloom_error_at(fill[1], k));
 }
 
-/* Fresh keys that a buffer has taken when it is in use to this share, per cell.
- * Those it takes for seen it does not take, so it sees more than it takes: the
- * fill x grows by k (1-x) per key shown, of which 1 - x^k are taken. */
-static double taken_at(double fill, uint64_t k)
+/* Keys per cell inserted into a buffer of a given fill. False positives are not inserted: per
+ * arriving key the fill x grows by k (1-x) / m, and 1 - x^k keys are inserted. */
+static double inserted_at(double fill, uint64_t k)
 {
-    double taken = 0, power = 1;
+    double inserted = 0, power = 1;
 
     for (uint64_t i = 1; i <= k; i++) {
         power *= fill;
-        taken += power / (double)i;
+        inserted += power / (double)i;
     }
-    return taken / (double)k;
+    return inserted / (double)k;
 }
 
-static double fill_after(double taken, uint64_t k)
+static double fill_after(double inserted, uint64_t k)
 {
     double lo = 0, hi = 1;
 
     for (int step = 0; step < 60; step++) {
         double fill = (lo + hi) / 2;
 
-        if (taken_at(fill, k) < taken)
+        if (inserted_at(fill, k) < inserted)
             lo = fill;
         else
             hi = fill;
@@ -45,12 +44,12 @@ static double fill_after(double taken, uint64_t k)
     return hi;
 }
 
-double two_buffer_shown(double cells, double window, uint64_t k)
+double two_buffer_period(double cells, double window, uint64_t k)
 {
     return -log1p(-fill_after(window / cells, k)) * cells / (double)k;
 }
 
-/* Both buffers full: the worst moment, just before the older one is emptied. */
+/* Both buffers are full just before the older one is cleared. */
 double two_buffer_error(double cells, double window, uint64_t k)
 {
     double one = bloom_error_at(fill_after(window / cells, k), k);
@@ -58,26 +57,26 @@ double two_buffer_error(double cells, double window, uint64_t k)
     return either(one, one);
 }
 
-/* The e at which either(e, e) is the error. */
-static double of_one(double error)
+/* The error e of one buffer at which either(e, e) == error. */
+static double error_of_one(double error)
 {
     return error / (1 + sqrt(1 - error));
 }
 
 double two_buffer_window(double cells, double error, uint64_t k)
 {
-    return cells * taken_at(pow(of_one(error), 1 / (double)k), k);
+    return cells * inserted_at(pow(error_of_one(error), 1 / (double)k), k);
 }
 
 uint64_t two_buffer_best_k(double error)
 {
-    return bloom_best_k_for(of_one(error));
+    return bloom_best_k_for(error_of_one(error));
 }
 
-/* One more slice is looked at: the chance that it completes k neighbours. run[a] =
- * chance that the last a slices looked at all had the key's bit, and no k neighbours
- * did before them. */
-static double look_on(double *run, uint64_t k, double fill)
+/* Extend a run by one slice. Returns the probability that it completes the first k adjacent
+ * matches. run[a] is the probability that exactly the last a slices match and no k adjacent slices
+ * matched before. */
+static double extend_run(double *run, uint64_t k, double fill)
 {
     double broken = 0, found = run[k - 1] * fill;
 
@@ -94,11 +93,11 @@ double apbf_error_at(const double *fill, uint64_t k, uint64_t l)
     double run[WINDOW_SLICES + 1] = {1}, found = 0;
 
     for (uint64_t i = 0; i < k + l; i++)
-        found += look_on(run, k, fill[i]);
+        found += extend_run(run, k, fill[i]);
     return found;
 }
 
-/* Of the i-th slice, youngest first, at the end of a generation. */
+/* The fill of slice i, youngest first, at the end of a generation. */
 static double fill_of(double slice_bits, double generation, uint64_t k, uint64_t i)
 {
     return -expm1(-(double)(i < k ? i + 1 : k) * generation / slice_bits);
@@ -123,22 +122,21 @@ double apbf_error_half_full(uint64_t k, uint64_t l)
     return apbf_error((double)k, apbf_generation((double)k, k), k, l);
 }
 
-/* Slice after slice: with one more there is one more that can complete k. */
-uint64_t apbf_most_slices(double error, uint64_t k, uint64_t limit)
+uint64_t apbf_max_slices(double error, uint64_t k, uint64_t limit)
 {
     double run[WINDOW_SLICES + 1] = {1}, found = 0;
     double fill, full = fill_of((double)k, apbf_generation((double)k, k), k, k);
 
     for (uint64_t i = 0; i < k + limit; i++) {
         fill = i < k ? fill_of((double)k, apbf_generation((double)k, k), k, i) : full;
-        found += look_on(run, k, fill);
+        found += extend_run(run, k, fill);
         if (i >= k && found > error)
             return i - k;
     }
     return limit;
 }
 
-uint64_t apbf_least_k(double error, uint64_t l, uint64_t limit)
+uint64_t apbf_min_k(double error, uint64_t l, uint64_t limit)
 {
     uint64_t k = 1;
 
@@ -157,12 +155,12 @@ uint64_t apbf_choose(double error, uint64_t k_limit, uint64_t l_limit, uint64_t 
     double fewest = INFINITY;
 
     for (uint64_t k = 1; k <= k_limit; k++) {
-        *l = apbf_most_slices(error, k, l_limit);
+        *l = apbf_max_slices(error, k, l_limit);
         if (*l && bits_per_key(k, *l) < fewest)
             fewest = bits_per_key(k, *l);
     }
     for (uint64_t k = 1; k <= k_limit; k++) {
-        *l = apbf_most_slices(error, k, l_limit);
+        *l = apbf_max_slices(error, k, l_limit);
         if (*l && bits_per_key(k, *l) <= fewest * 1.05)
             return k;
     }

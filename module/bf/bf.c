@@ -1,5 +1,4 @@
-/* bf.c - BF.ADD, BF.MADD, BF.EXISTS, BF.MEXISTS, BF.LOAD, the error texts and the list of all BF.*.
- */
+/* bf.c - BF.ADD, BF.MADD, BF.EXISTS, BF.MEXISTS, BF.LOAD, error texts, and the list of all BF.*. */
 #include "bf/bf.h"
 #include "chain/chain.h"
 #include "server/reply.h"
@@ -37,12 +36,6 @@ int bf_refuse(struct rm_ctx *ctx, const char *text)
 
 /* ---- items ---- */
 
-const struct chain_wish bf_default = {.family = &family_bloom,
-                                      .error = BF_ERROR,
-                                      .tightening = CHAIN_TIGHTENING,
-                                      .capacity = BF_CAPACITY,
-                                      .expansion = BF_EXPANSION};
-
 static size_t hash(const struct chain *c, struct rm_string **items, size_t n, struct weir_key *keys)
 {
     struct weir_bytes bytes[ITEMS_AT_ONCE];
@@ -50,24 +43,31 @@ static size_t hash(const struct chain *c, struct rm_string **items, size_t n, st
     n = n < ITEMS_AT_ONCE ? n : ITEMS_AT_ONCE;
     for (size_t i = 0; i < n; i++)
         bytes[i] = arg_bytes(items[i]);
-    weir_hash_many(c->links[0].w, bytes, n, keys);
+    chain_hash(c, bytes, n, keys);
     return n;
 }
 
-/* Add all, growing where it must; *why is set if that ended before. */
+static const char *grow(struct rm_ctx *ctx, struct chain *c)
+{
+    struct chain_limits limits = chain_limits(ctx, false);
+
+    if (c->expansion == 0)
+        return "ERR non scaling filter is full";
+    if (chain_grow(c, limits))
+        return NULL;
+    return c->n < limits.filters ? "ERR Insufficient memory to create filter"
+                                 : "ERR the filter has its maximum of 1024 sub-filters; create one "
+                                   "with a larger capacity or expansion";
+}
+
+/* Add keys until the filter is full; *why is then the error reply. */
 static size_t add_keys(struct rm_ctx *ctx, struct chain *c, const struct weir_key *keys, size_t n,
                        uint8_t *verdicts, const char **why)
 {
     size_t done = chain_add(c, keys, n, verdicts);
 
-    while (done < n && !*why) {
-        if (c->expansion == 0)
-            *why = "ERR non scaling filter is full";
-        else if (!chain_grow(c, server_obeys(ctx) ? 0 : settings_largest()))
-            *why = "ERR Insufficient memory to create filter";
-        else
-            done += chain_add(c, keys + done, n - done, verdicts + done);
-    }
+    while (done < n && !(*why = grow(ctx, c)))
+        done += chain_add(c, keys + done, n - done, verdicts + done);
     return done;
 }
 
@@ -75,9 +75,10 @@ size_t bf_add_items(struct rm_ctx *ctx, struct chain *c, struct rm_string **item
 {
     struct weir_key keys[ITEMS_AT_ONCE];
     uint8_t verdicts[ITEMS_AT_ONCE];
-    bool open = n > ITEMS_AT_ONCE; /* a length that follows costs the server another block */
+    bool open = n > ITEMS_AT_ONCE; /* a length that is set later costs the server another block */
     const char *why = NULL;
-    size_t told = 0, i = 0;
+    size_t added = 0, i = 0;
+    uint64_t start = open ? stats_start() : 0;
 
     if (open)
         rm.ReplyWithArray(ctx, RM_ARRAY_OPEN);
@@ -90,23 +91,24 @@ size_t bf_add_items(struct rm_ctx *ctx, struct chain *c, struct rm_string **item
         for (size_t j = 0; j < done; j++)
             reply_bool(ctx, !verdicts[j]);
         i += m;
-        told += done;
+        added += done;
     } while (i < n && !why);
     if (why)
         bf_refuse(ctx, why);
-    if (open)
-        rm.ReplySetArrayLength(ctx, (long)(told + (why != NULL)));
-    return told;
+    if (open) {
+        rm.ReplySetArrayLength(ctx, (long)(added + (why != NULL)));
+        stats_stop(start);
+    }
+    return added;
 }
 
-/* One item, and one answer. */
 static size_t add_item(struct rm_ctx *ctx, struct chain *c, struct rm_string *item)
 {
-    struct weir_bytes bytes = arg_bytes(item);
-    struct weir_key key = weir_hash(c->links[0].w, bytes.data, bytes.size);
     const char *why = NULL;
+    struct weir_key key;
     uint8_t seen = 0;
 
+    hash(c, &item, 1, &key);
     add_keys(ctx, c, &key, 1, &seen, &why);
     if (why)
         bf_refuse(ctx, why);
@@ -119,18 +121,25 @@ static int add(struct rm_ctx *ctx, struct rm_string **argv, int argc, bool many)
 {
     struct opened o = key_open(ctx, argv[1], RM_READ | RM_WRITE, &family_bloom);
     struct chain *c = o.value;
+    uint64_t before;
 
     if (o.wrong)
         return key_refuse(ctx, &o);
-    if (!c && !(c = bf_create(ctx, argv[1], &o, &bf_default)))
-        return key_close(&o);
+    if (!c) {
+        struct chain_request request = bf_request();
+
+        if (!(c = bf_create(ctx, argv[1], &o, &request)))
+            return key_close(&o);
+    }
     size_t n = (size_t)argc - 2;
+    before = o.value ? c->items : UINT64_MAX; /* a new key is a change */
     size_t done = many ? bf_add_items(ctx, c, argv + 2, n) : add_item(ctx, c, argv[2]);
     if (done == n)
         rm.ReplicateVerbatim(ctx);
-    else if (done > 0) /* where there is more memory the others must not be added either */
+    else if (done > 0) /* a server with more memory must not add the others either */
         rm.Replicate(ctx, "BF.MADD", "sv", argv[1], argv + 2, done);
-    key_told(ctx, argv[1], &c->is, "bf.add");
+    if (c->items != before)
+        key_told(ctx, argv[1], &c->is, "bf.add");
     return key_close(&o);
 }
 
@@ -144,7 +153,7 @@ static int bf_madd(struct rm_ctx *ctx, struct rm_string **argv, int argc)
     return argc >= 3 ? add(ctx, argv, argc, true) : rm.WrongArity(ctx);
 }
 
-/* Of a key that is not there, or of another kind, nothing is known: Redis answers 0. */
+/* A missing key, or one of another type, contains no item. */
 static void ask(struct rm_ctx *ctx, const struct chain *c, struct rm_string **items, size_t n)
 {
     struct weir_key keys[ITEMS_AT_ONCE];
@@ -181,8 +190,8 @@ static int bf_mexists(struct rm_ctx *ctx, struct rm_string **argv, int argc)
     return argc >= 3 ? exists(ctx, argv, argc, true) : rm.WrongArity(ctx);
 }
 
-/* ---- BF.LOAD of valkey-bloom: a whole filter in one argument. There it is what an AOF has;
- * here what WEIR.SAVE gave of a key of BF.*. ---- */
+/* ---- BF.LOAD of valkey-bloom: a whole filter in one argument, here the output of WEIR.SAVE ----
+ */
 
 static bool nothing_follows(struct image_in *in)
 {
@@ -223,7 +232,7 @@ static int bf_load(struct rm_ctx *ctx, struct rm_string **argv, int argc)
 
 /* clang-format off */
 const struct module_command commands_bf[] = {
-    {"bf.reserve", bf_reserve, "write deny-oom fast", -4, KEY_CHANGE,
+    {"bf.reserve", bf_reserve, "write deny-oom", -4, KEY_CHANGE,
      "Creates a Bloom filter with an error rate and a capacity", "O(capacity)",
      "%error_rate #capacity EXPANSION=#expansion? !NONSCALING? SEED=#seed?"},
     {"bf.add", bf_add, "write deny-oom fast", 3, KEY_CHANGE,

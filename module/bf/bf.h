@@ -5,29 +5,25 @@
 #include "chain/chain.h"
 #include "value/value.h"
 
-/* What a filter is made with that is not reserved before. */
-#define BF_ERROR 0.01
-#define BF_CAPACITY 100
-#define BF_EXPANSION 2
-
 int bf_reserve(struct rm_ctx *ctx, struct rm_string **argv, int argc);
 int bf_insert(struct rm_ctx *ctx, struct rm_string **argv, int argc);
 int bf_info(struct rm_ctx *ctx, struct rm_string **argv, int argc);
 int bf_debug(struct rm_ctx *ctx, struct rm_string **argv, int argc);
 int bf_card(struct rm_ctx *ctx, struct rm_string **argv, int argc);
 
-/* Make the filter of a key that has none, and tell the replicas how, with its seed. NULL after an
- * error reply. */
+/* Create the filter of a missing key, and replicate its parameters and seed. NULL after an error
+ * reply. */
 struct chain *bf_create(struct rm_ctx *ctx, struct rm_string *name, struct opened *o,
-                        const struct chain_wish *wish);
+                        const struct chain_request *request);
 
-/* Add n items to a filter and answer an array of them, which ends at the first that
- * cannot be. Returns how many were. */
+/* The parameters of a filter that BF.ADD creates. */
+struct chain_request bf_request(void);
+
+/* Add n items and reply with an array of them, which ends at the first that cannot be added.
+ * Returns the number of items processed. */
 size_t bf_add_items(struct rm_ctx *ctx, struct chain *c, struct rm_string **items, size_t n);
 
-/* An error reply, in the words of the dialect that is set; `text` is RedisBloom's. */
+/* Reply with an error in the dialect that is set; `text` is RedisBloom's. */
 int bf_refuse(struct rm_ctx *ctx, const char *text);
-
-extern const struct chain_wish bf_default;
 
 #endif

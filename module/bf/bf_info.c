@@ -12,7 +12,7 @@ int bf_card(struct rm_ctx *ctx, struct rm_string **argv, int argc)
     struct opened o = key_open(ctx, argv[1], RM_READ, &family_bloom);
     if (o.wrong)
         return key_refuse(ctx, &o);
-    rm.ReplyWithLongLong(ctx, o.value ? (long long)chain_items(o.value) : 0);
+    rm.ReplyWithLongLong(ctx, o.value ? (long long)((const struct chain *)o.value)->items : 0);
     return key_close(&o);
 }
 
@@ -33,14 +33,14 @@ static const enum field redis_fields[] = {CAPACITY, SIZE, FILTERS, ITEMS, EXPANS
 static const enum field valkey_fields[] = {CAPACITY,   SIZE,      FILTERS,    ITEMS,
                                            ERROR_RATE, EXPANSION, TIGHTENING, MOST_ITEMS};
 
-/* What is told of a filter, and in which order; the last two of valkey are of those that scale. */
+/* The fields of a reply, in order. The last two of Valkey are for filters that scale. */
 static const enum field *fields_of(const struct chain *c, int *n)
 {
     *n = !settings_valkey() ? 5 : c->expansion > 0 ? 8 : 6;
     return settings_valkey() ? valkey_fields : redis_fields;
 }
 
-static void tell_rate(struct rm_ctx *ctx, double rate)
+static void reply_rate(struct rm_ctx *ctx, double rate)
 {
     char text[32];
 
@@ -48,12 +48,12 @@ static void tell_rate(struct rm_ctx *ctx, double rate)
     reply_text(ctx, text);
 }
 
-/* Items that it can grow to: as long as a further link is within the largest filter. */
+/* Number of items at which the chain reaches LARGEST. */
 static long long most_items(const struct chain *c)
 {
     double capacity = (double)c->links[c->n - 1].capacity;
-    double error = c->links[c->n - 1].error, bytes = (double)chain_bytes(c);
-    double all = (double)chain_capacity(c), most = (double)settings_largest();
+    double error = c->links[c->n - 1].error, bytes = (double)c->bytes;
+    double all = (double)c->capacity, most = (double)settings_largest();
 
     for (int i = 0; i < 1000 && most > 0 && c->expansion > 0; i++) {
         capacity *= (double)c->expansion;
@@ -66,37 +66,48 @@ static long long most_items(const struct chain *c)
     return (long long)all;
 }
 
-static void tell(struct rm_ctx *ctx, const struct chain *c, enum field field)
+static void reply_value(struct rm_ctx *ctx, const struct chain *c, enum field field)
 {
     switch (field) {
     case CAPACITY:
-        rm.ReplyWithLongLong(ctx, (long long)chain_capacity(c));
+        rm.ReplyWithLongLong(ctx, (long long)c->capacity);
         break;
     case SIZE:
-        rm.ReplyWithLongLong(ctx, (long long)chain_bytes(c));
+        rm.ReplyWithLongLong(ctx, (long long)(c->imported ? import_bytes(c) : c->bytes));
         break;
     case FILTERS:
         rm.ReplyWithLongLong(ctx, c->n);
         break;
     case ITEMS:
-        rm.ReplyWithLongLong(ctx, (long long)chain_items(c));
+        rm.ReplyWithLongLong(ctx, (long long)c->items);
         break;
     case EXPANSION:
         c->expansion > 0 ? rm.ReplyWithLongLong(ctx, (long long)c->expansion)
                          : rm.ReplyWithNull(ctx);
         break;
     case ERROR_RATE:
-        tell_rate(ctx, c->error);
+        reply_rate(ctx, c->error);
         break;
     case TIGHTENING:
-        tell_rate(ctx, c->tightening);
+        reply_rate(ctx, c->tightening);
         break;
     case MOST_ITEMS:
         rm.ReplyWithLongLong(ctx, most_items(c));
     }
 }
 
-static int tell_one(struct rm_ctx *ctx, const struct chain *c, const struct rm_string *word)
+/* Before the value of one field: a map in RESP3, in RESP2 an array of the value alone. */
+static void begin_single(struct rm_ctx *ctx, const char *name)
+{
+    if (rm.GetContextFlags(ctx) & RM_CTX_RESP3) {
+        rm.ReplyWithMap(ctx, 1);
+        rm.ReplyWithSimpleString(ctx, name);
+    } else {
+        rm.ReplyWithArray(ctx, 1);
+    }
+}
+
+static int reply_one(struct rm_ctx *ctx, const struct chain *c, const struct rm_string *word)
 {
     int n;
     const enum field *known = fields_of(c, &n);
@@ -105,14 +116,14 @@ static int tell_one(struct rm_ctx *ctx, const struct chain *c, const struct rm_s
         if (!arg_is(word, fields[known[i]].word))
             continue;
         if (!settings_valkey())
-            rm.ReplyWithArray(ctx, 1);
-        tell(ctx, c, known[i]);
+            begin_single(ctx, fields[known[i]].name);
+        reply_value(ctx, c, known[i]);
         return RM_OK;
     }
     return bf_refuse(ctx, "Invalid information value");
 }
 
-static void tell_all(struct rm_ctx *ctx, const struct chain *c)
+static void reply_all(struct rm_ctx *ctx, const struct chain *c)
 {
     int n;
     const enum field *known = fields_of(c, &n);
@@ -120,7 +131,7 @@ static void tell_all(struct rm_ctx *ctx, const struct chain *c)
     rm.ReplyWithMap(ctx, n);
     for (int i = 0; i < n; i++) {
         rm.ReplyWithSimpleString(ctx, fields[known[i]].name);
-        tell(ctx, c, known[i]);
+        reply_value(ctx, c, known[i]);
     }
 }
 
@@ -133,9 +144,9 @@ int bf_info(struct rm_ctx *ctx, struct rm_string **argv, int argc)
     if (!c)
         return RM_OK;
     if (argc == 3)
-        tell_one(ctx, c, argv[2]);
+        reply_one(ctx, c, argv[2]);
     else
-        tell_all(ctx, c);
+        reply_all(ctx, c);
     return key_close(&o);
 }
 
@@ -153,20 +164,23 @@ int bf_debug(struct rm_ctx *ctx, struct rm_string **argv, int argc)
     if (!c)
         return RM_OK;
     rm.ReplyWithArray(ctx, 1 + (long)c->n);
-    snprintf(text, sizeof text, "size:%llu", (unsigned long long)chain_items(c));
+    snprintf(text, sizeof text, "size:%llu", (unsigned long long)c->items);
     reply_text(ctx, text);
     for (uint32_t i = 0; i < c->n; i++) {
         const struct link *link = &c->links[i];
 
-        bytes = hashes = 0;
-        weir_config(link->w, spec, sizeof spec);
-        weir_spec_number(spec, "memory", &bytes);
-        weir_spec_number(spec, "k", &hashes);
+        bytes = link->size;
+        hashes = link->hashes;
+        if (!c->imported) {
+            weir_config(link->filter, spec, sizeof spec);
+            weir_spec_number(spec, "memory", &bytes);
+            weir_spec_number(spec, "k", &hashes);
+        }
         snprintf(text, sizeof text,
-                 "bytes:%llu bits:%llu hashes:%llu hashwidth:64 capacity:%llu size:%llu ratio:%g",
+                 "bytes:%llu bits:%llu hashes:%llu hashwidth:%d capacity:%llu size:%llu ratio:%g",
                  (unsigned long long)bytes, 8 * (unsigned long long)bytes,
-                 (unsigned long long)hashes, (unsigned long long)link->capacity,
-                 (unsigned long long)link->items, link->error);
+                 (unsigned long long)hashes, c->imported && !(c->options & 4) ? 32 : 64,
+                 (unsigned long long)link->capacity, (unsigned long long)link->items, link->error);
         reply_text(ctx, text);
     }
     return key_close(&o);

@@ -12,8 +12,10 @@
 struct weir_key cf_hash(const struct chain *c, const struct rm_string *item)
 {
     struct weir_bytes bytes = arg_bytes(item);
+    struct weir_key key;
 
-    return weir_hash(c->links[0].w, bytes.data, bytes.size);
+    chain_hash(c, &bytes, 1, &key);
+    return key;
 }
 
 bool cf_has(const struct chain *c, struct weir_key key)
@@ -48,35 +50,17 @@ static int cf_mexists(struct rm_ctx *ctx, struct rm_string **argv, int argc)
     return argc >= 3 ? exists(ctx, argv, argc, true) : rm.WrongArity(ctx);
 }
 
+/* As RedisBloom, a key of another type counts as missing in CF.COUNT, CF.DEL and CF.COMPACT. */
 static int cf_count(struct rm_ctx *ctx, struct rm_string **argv, int argc)
 {
-    long long count = 0;
-
     if (argc != 3)
         return rm.WrongArity(ctx);
     struct opened o = key_open(ctx, argv[1], RM_READ, &family_cuckoo);
     const struct chain *c = o.value;
-    if (o.wrong)
+    if (o.loading)
         return key_refuse(ctx, &o);
-    for (uint32_t i = 0; c && i < c->n; i++)
-        count += weir_count(c->links[i].w, cf_hash(c, argv[2]));
-    rm.ReplyWithLongLong(ctx, count);
+    rm.ReplyWithLongLong(ctx, c ? (long long)chain_count(c, cf_hash(c, argv[2])) : 0);
     return key_close(&o);
-}
-
-static bool take_out(struct chain *c, struct weir_key key)
-{
-    for (uint32_t i = c->n; i > 0; i--) {
-        struct link *link = &c->links[i - 1];
-        bool there = false;
-
-        if (weir_forget(link->w, key, &there, NULL) == WEIR_OK && there) {
-            link->items -= link->items > 0;
-            c->deleted++;
-            return true;
-        }
-    }
-    return false;
 }
 
 static int cf_del(struct rm_ctx *ctx, struct rm_string **argv, int argc)
@@ -85,26 +69,20 @@ static int cf_del(struct rm_ctx *ctx, struct rm_string **argv, int argc)
         return rm.WrongArity(ctx);
     struct opened o = key_open(ctx, argv[1], RM_READ | RM_WRITE, &family_cuckoo);
     struct chain *c = o.value;
-    if (o.wrong)
+    if (o.loading)
         return key_refuse(ctx, &o);
     if (!c) {
         rm.ReplyWithError(ctx, "Not found");
         return key_close(&o);
     }
-    bool there = take_out(c, cf_hash(c, argv[2]));
+    bool there = chain_remove(c, cf_hash(c, argv[2]));
     reply_bool(ctx, there);
     if (there)
         key_changed(ctx, argv[1], &c->is, "cf.del");
     return key_close(&o);
 }
 
-/* ---- the whole ---- */
-
-/* Of the first filter, as clients know them: a power of two, with a place for each item. */
-static uint64_t buckets(const struct chain *c)
-{
-    return chain_buckets(c->asked, c->bucket_size);
-}
+/* ---- whole filters ---- */
 
 static int cf_info(struct rm_ctx *ctx, struct rm_string **argv, int argc)
 {
@@ -117,10 +95,10 @@ static int cf_info(struct rm_ctx *ctx, struct rm_string **argv, int argc)
     if (!(c = key_value(ctx, &o, "ERR not found")))
         return RM_OK;
     rm.ReplyWithMap(ctx, 8);
-    reply_field(ctx, "Size", (long long)chain_bytes(c));
-    reply_field(ctx, "Number of buckets", (long long)buckets(c));
+    reply_field(ctx, "Size", (long long)(c->imported ? import_bytes(c) : c->bytes));
+    reply_field(ctx, "Number of buckets", (long long)chain_buckets(c));
     reply_field(ctx, "Number of filters", c->n);
-    reply_field(ctx, "Number of items inserted", (long long)chain_items(c));
+    reply_field(ctx, "Number of items inserted", (long long)c->items);
     reply_field(ctx, "Number of items deleted", (long long)c->deleted);
     reply_field(ctx, "Bucket size", (long long)c->bucket_size);
     reply_field(ctx, "Expansion rate", (long long)c->expansion);
@@ -142,25 +120,26 @@ static int cf_debug(struct rm_ctx *ctx, struct rm_string **argv, int argc)
     snprintf(text, sizeof text,
              "bktsize:%llu buckets:%llu items:%llu deletes:%llu filters:%u max_iterations:%llu "
              "expansion:%llu",
-             (unsigned long long)c->bucket_size, (unsigned long long)buckets(c),
-             (unsigned long long)chain_items(c), (unsigned long long)c->deleted, c->n,
+             (unsigned long long)c->bucket_size, (unsigned long long)chain_buckets(c),
+             (unsigned long long)c->items, (unsigned long long)c->deleted, c->n,
              (unsigned long long)c->moves, (unsigned long long)c->expansion);
     reply_text(ctx, text);
     return key_close(&o);
 }
 
-/* Fingerprints are not moved from one filter to another, whose buckets are others. */
 static int cf_compact(struct rm_ctx *ctx, struct rm_string **argv, int argc)
 {
-    struct opened o;
-    struct chain *c;
-
     if (argc != 2)
         return rm.WrongArity(ctx);
-    o = key_open(ctx, argv[1], RM_READ | RM_WRITE, &family_cuckoo);
-    if (!(c = key_value(ctx, &o, "Cuckoo filter was not found")))
-        return RM_OK;
-    if (chain_drop_empty(c))
+    struct opened o = key_open(ctx, argv[1], RM_READ | RM_WRITE, &family_cuckoo);
+    struct chain *c = o.value;
+    if (o.loading)
+        return key_refuse(ctx, &o);
+    if (!c) {
+        rm.ReplyWithError(ctx, "Cuckoo filter was not found");
+        return key_close(&o);
+    }
+    if (chain_compact(c))
         key_changed(ctx, argv[1], &c->is, "cf.compact");
     reply_ok(ctx);
     return key_close(&o);
@@ -168,7 +147,7 @@ static int cf_compact(struct rm_ctx *ctx, struct rm_string **argv, int argc)
 
 /* clang-format off */
 const struct module_command commands_cf[] = {
-    {"cf.reserve", cf_reserve, "write deny-oom fast", -3, KEY_CHANGE,
+    {"cf.reserve", cf_reserve, "write deny-oom", -3, KEY_CHANGE,
      "Creates a cuckoo filter with a capacity", "O(capacity)",
      "#capacity BUCKETSIZE=#size? MAXITERATIONS=#iterations? EXPANSION=#expansion? SEED=#seed?"},
     {"cf.add", cf_add, "write deny-oom fast", 3, KEY_CHANGE,
@@ -193,7 +172,7 @@ const struct module_command commands_cf[] = {
      "Describes a cuckoo filter", "O(filters of the chain)", ""},
     {"cf.debug", cf_debug, "readonly fast", 2, KEY_READ,
      "Describes a cuckoo filter in one line", "O(filters of the chain)", ""},
-    {"cf.compact", cf_compact, "write fast", 2, KEY_CHANGE,
+    {"cf.compact", cf_compact, "write", 2, KEY_CHANGE,
      "Frees the empty filters of the chain", "O(filters of the chain)", ""},
     {"cf.scandump", cf_scandump, "readonly", 3, KEY_READ,
      "Returns a cuckoo filter in chunks", "O(capacity)", "#iterator"},

@@ -1,7 +1,12 @@
-/* chain_transfer.c - BF.SCANDUMP and BF.LOADCHUNK, and those of CF.*.
+/* chain_transfer.c - SCANDUMP and LOADCHUNK of BF.* and CF.*.
  *
- * Clients load each chunk with the iterator that came with it, and stop at 0, which comes
- * with nothing. The first chunk says how many bytes will follow, so that the last is known. */
+ * Clients load each chunk with the iterator that was returned with it, and stop at iterator 0. The
+ * first chunk of weir contains the total size, so that the last one can be recognized.
+ *
+ * A filter from RedisBloom uses RedisBloom's chunks. The first is a header with all numbers. The
+ * others are pieces of the cells, of at most 16 MiB: iterator 1 + n follows the first n bytes. The
+ * header creates the key, with cells of zero. */
+#include <string.h>
 #include <weir/hash.h>
 
 #include "chain/chain.h"
@@ -9,7 +14,9 @@
 #include "server/server.h"
 #include "value/loading.h"
 
-/* See loading.h. */
+#define INSUFFICIENT "ERR Insufficient memory to create filter"
+
+/* 20 bits of a hash of the value's version. */
 static uint64_t tag_of(const struct value *v)
 {
     return weir_hash_bytes(WEIR_HASH_XXH3, 0, &v->changes, sizeof v->changes).lo & 0xfffff;
@@ -22,7 +29,7 @@ static void reply_chunk(struct rm_ctx *ctx, uint64_t iterator, const void *data,
     rm.ReplyWithStringBuffer(ctx, data, size);
 }
 
-/* An empty filter of CF.* has no chunks, as clients expect it. */
+/* The end of CF.SCANDUMP. */
 static void reply_nothing(struct rm_ctx *ctx)
 {
     rm.ReplyWithArray(ctx, 2);
@@ -30,10 +37,191 @@ static void reply_nothing(struct rm_ctx *ctx)
     rm.ReplyWithNull(ctx);
 }
 
-static void dump_head(struct rm_ctx *ctx, const struct value *v)
+/* ---- headers of RedisBloom: packed, little-endian ---- */
+
+#define BLOOM_HEAD 20
+#define BLOOM_LINK 53
+#define CUCKOO_HEAD 38
+
+/* Read or write a number of some bytes; doubles are passed as their bits. */
+struct packed {
+    uint8_t *at;
+    bool reading;
+};
+
+static uint64_t pass(struct packed *p, uint64_t number, int bytes)
+{
+    uint64_t found = 0;
+
+    for (int i = 0; i < bytes; i++, p->at++) {
+        if (!p->reading)
+            *p->at = (uint8_t)(number >> 8 * i);
+        found |= (uint64_t)*p->at << 8 * i;
+    }
+    return found;
+}
+
+static double pass_double(struct packed *p, double number)
+{
+    uint64_t bits;
+
+    memcpy(&bits, &number, sizeof bits);
+    bits = pass(p, bits, 8);
+    memcpy(&number, &bits, sizeof bits);
+    return number;
+}
+
+static void pass_link(struct packed *p, struct link *l)
+{
+    uint64_t bits;
+
+    l->size = pass(p, l->size, 8);
+    bits = pass(p, 8 * l->size, 8);
+    l->items = pass(p, l->items, 8);
+    l->error = pass_double(p, l->error);
+    l->bits_per_item = pass_double(p, l->bits_per_item);
+    l->hashes = pass(p, l->hashes, 4);
+    l->capacity = pass(p, l->capacity, 8);
+    l->exponent = pass(p, l->exponent, 1);
+    if (!p->reading)
+        return;
+    l->places = l->exponent > 0 ? UINT64_C(1) << (l->exponent & 63) : bits;
+    if (l->size > UINT64_MAX / 8 || bits != 8 * l->size)
+        l->places = 0; /* rejected by import_check() */
+}
+
+static void pass_bloom(struct packed *p, struct chain *c, uint64_t *items, uint64_t *n)
+{
+    *items = pass(p, *items, 8);
+    *n = pass(p, *n, 4);
+    c->options = pass(p, c->options, 4);
+    c->growth = pass(p, c->growth, 4);
+}
+
+static void pass_cuckoo(struct packed *p, struct chain *c, uint64_t *n)
+{
+    c->items = pass(p, c->items, 8);
+    c->asked = pass(p, c->asked, 8);
+    c->deleted = pass(p, c->deleted, 8);
+    *n = pass(p, *n, 8);
+    c->bucket_size = pass(p, c->bucket_size, 2);
+    c->moves = pass(p, c->moves, 2);
+    c->growth = pass(p, c->growth, 2);
+}
+
+/* Append filters with zeroed cells, at most `most` bytes together (0: no limit). */
+static bool append(struct chain *c, struct link l, uint64_t most)
+{
+    return (most == 0 || (c->bytes < most && l.size <= most - c->bytes)) && import_append(c, l);
+}
+
+/* Why it fails: bad data, or NULL for too little memory. */
+static bool read_bloom_head(struct chain *c, struct weir_bytes data, uint64_t most, bool *bad)
+{
+    struct packed p = {(uint8_t *)data.data, true};
+    uint64_t items = 0, n = 0;
+
+    *bad = true;
+    if (data.size < BLOOM_HEAD + BLOOM_LINK)
+        return false;
+    pass_bloom(&p, c, &items, &n);
+    if (data.size - BLOOM_HEAD != n * BLOOM_LINK || c->options > 15)
+        return false;
+    c->expansion = c->options & 8 ? 0 : c->growth > 0 ? c->growth : 1;
+    for (uint64_t i = 0; i < n; i++) {
+        struct link l = {0};
+
+        pass_link(&p, &l);
+        if (!import_check(c, &l))
+            return false;
+        *bad = false;
+        if (!append(c, l, most))
+            return false;
+        *bad = true;
+    }
+    return c->items == items;
+}
+
+static bool read_cuckoo_head(struct chain *c, struct weir_bytes data, uint64_t most, bool *bad)
+{
+    struct packed p = {(uint8_t *)data.data, true};
+    uint64_t n = 0;
+
+    *bad = true;
+    if (data.size != CUCKOO_HEAD)
+        return false;
+    pass_cuckoo(&p, c, &n);
+    c->expansion = c->growth;
+    if (!import_cuckoo_check(c, n))
+        return false;
+    *bad = false;
+    for (uint64_t i = 0; i < n; i++) {
+        struct link l = {0};
+
+        if (!import_size(c, i, &l) || !append(c, l, most))
+            return false;
+    }
+    return true;
+}
+
+static void dump_import_head(struct rm_ctx *ctx, struct chain *c)
+{
+    size_t size = c->cuckoo ? CUCKOO_HEAD : BLOOM_HEAD + (size_t)c->n * BLOOM_LINK;
+    uint8_t *head = server_take(size);
+    struct packed p = {head, false};
+    uint64_t items = c->items, n = c->n;
+
+    if (!head) {
+        reply_code(ctx, WEIRMEMORY);
+        return;
+    }
+    if (c->cuckoo)
+        pass_cuckoo(&p, c, &n);
+    else
+        pass_bloom(&p, c, &items, &n);
+    for (uint32_t i = 0; !c->cuckoo && i < c->n; i++)
+        pass_link(&p, &c->links[i]);
+    reply_chunk(ctx, 1, head, size);
+    server_give(head);
+}
+
+/* The filter and the offset in it of a byte of all cells; NULL behind the last. */
+static struct link *link_at(const struct chain *c, uint64_t *offset)
+{
+    for (uint32_t i = 0; i < c->n; i++) {
+        if (*offset < c->links[i].size)
+            return &c->links[i];
+        *offset -= c->links[i].size;
+    }
+    return NULL;
+}
+
+static void dump_import_chunk(struct rm_ctx *ctx, const struct chain *c, uint64_t iterator)
+{
+    uint64_t offset = iterator - 1;
+    const struct link *l = link_at(c, &offset);
+
+    if (!l && c->cuckoo) {
+        reply_nothing(ctx);
+    } else if (!l) {
+        reply_chunk(ctx, 0, "", 0);
+    } else {
+        uint64_t left = l->size - offset, n = left < CHUNK_DEFAULT ? left : CHUNK_DEFAULT;
+
+        reply_chunk(ctx, iterator + n, l->cells + offset, n);
+    }
+}
+
+/* ---- SCANDUMP ---- */
+
+static void dump_head(struct rm_ctx *ctx, struct value *v)
 {
     uint8_t head[HEAD_SIZE];
 
+    if (((struct chain *)v)->imported) {
+        dump_import_head(ctx, (struct chain *)v);
+        return;
+    }
     cursor_head(head, image_size(v));
     reply_chunk(ctx, tag_of(v) << 32 | 1, head, sizeof head);
 }
@@ -44,6 +232,14 @@ static void dump_chunk(struct rm_ctx *ctx, const struct value *v, uint64_t itera
     uint8_t *data;
     size_t n;
 
+    if (((const struct chain *)v)->imported) {
+        dump_import_chunk(ctx, (const struct chain *)v, iterator);
+        return;
+    }
+    if (number == 0) {
+        reply_chunk(ctx, 0, "", 0);
+        return;
+    }
     if (iterator >> 32 != tag_of(v)) {
         reply_error(ctx, WEIRRESTART, "the key has changed since the first chunk; restart at 0");
         return;
@@ -58,125 +254,150 @@ static void dump_chunk(struct rm_ctx *ctx, const struct value *v, uint64_t itera
     server_give(data);
 }
 
-static int refuse_iterator(struct rm_ctx *ctx, const struct family *family)
+static int refuse_iterator(struct rm_ctx *ctx, bool cuckoo)
 {
-    return rm.ReplyWithError(ctx, family == &family_cuckoo ? "Invalid position"
-                                                           : "Second argument must be numeric");
+    return rm.ReplyWithError(ctx, cuckoo ? "Invalid position" : "Second argument must be numeric");
 }
 
-static int scandump(struct rm_ctx *ctx, struct rm_string **argv, int argc,
-                    const struct family *family)
+static int scandump(struct rm_ctx *ctx, struct rm_string **argv, int argc, bool cuckoo)
 {
     long long iterator;
+    struct chain *c;
 
     if (argc != 3)
         return rm.WrongArity(ctx);
     if (rm.StringToLongLong(argv[2], &iterator) != RM_OK || iterator < 0)
-        return refuse_iterator(ctx, family);
-    struct opened o = key_open(ctx, argv[1], RM_READ, family);
-    if (o.wrong)
-        return key_refuse(ctx, &o);
-    if (!o.value)
-        rm.ReplyWithError(ctx, "ERR not found");
-    else if (iterator == 0 && family == &family_cuckoo && chain_items(o.value) == 0)
+        return refuse_iterator(ctx, cuckoo);
+    struct opened o = key_open(ctx, argv[1], RM_READ, cuckoo ? &family_cuckoo : &family_bloom);
+    if (!(c = key_value(ctx, &o, "ERR not found")))
+        return RM_OK;
+    if (iterator == 0 && cuckoo && c->items == 0)
         reply_nothing(ctx);
     else if (iterator == 0)
-        dump_head(ctx, o.value);
-    else if ((iterator & UINT32_MAX) == 0)
-        reply_chunk(ctx, 0, "", 0);
+        dump_head(ctx, &c->is);
     else
-        dump_chunk(ctx, o.value, (uint64_t)iterator);
+        dump_chunk(ctx, &c->is, (uint64_t)iterator);
     return key_close(&o);
 }
 
-/* ---- BF.LOADCHUNK ---- */
+/* ---- LOADCHUNK ---- */
 
-static void load_head(struct rm_ctx *ctx, struct rm_string **argv, struct opened *o,
-                      uint64_t version)
+static int loaded(struct rm_ctx *ctx, struct rm_string *name, struct value *v)
+{
+    key_changed(ctx, name, v, "bf.loadchunk");
+    return reply_ok(ctx);
+}
+
+static int load_import_head(struct rm_ctx *ctx, struct rm_string **argv, struct opened *o,
+                            bool cuckoo)
+{
+    struct weir_bytes head = arg_bytes(argv[3]);
+    uint64_t most = server_obeys(ctx) ? 0 : settings_largest();
+    struct chain *c = import_open(cuckoo);
+    bool bad = false;
+
+    if (c && (cuckoo ? read_cuckoo_head : read_bloom_head)(c, head, most, &bad) &&
+        type_of(c->is.family)) {
+        value_put(o->key, &c->is);
+        return loaded(ctx, argv[1], &c->is);
+    }
+    if (c)
+        chain_close(c);
+    return rm.ReplyWithError(ctx, bad ? "received bad data" : INSUFFICIENT);
+}
+
+static int load_import_chunk(struct rm_ctx *ctx, struct rm_string **argv, struct chain *c,
+                             uint64_t iterator)
+{
+    struct weir_bytes chunk = arg_bytes(argv[3]);
+    uint64_t offset = iterator - 1 - chunk.size;
+    struct link *l = iterator > chunk.size && chunk.size > 0 ? link_at(c, &offset) : NULL;
+
+    if (!l || chunk.size > l->size - offset)
+        return rm.ReplyWithError(ctx, "received bad data");
+    memcpy(l->cells + offset, chunk.data, chunk.size);
+    return loaded(ctx, argv[1], &c->is);
+}
+
+static int load_head(struct rm_ctx *ctx, struct rm_string **argv, struct opened *o,
+                     uint64_t version, bool cuckoo)
 {
     struct weir_bytes head = arg_bytes(argv[3]);
     struct value_loading *l = NULL;
     uint64_t total;
 
-    if (!cursor_is_head(head.data, head.size, &total)) {
-        rm.ReplyWithError(ctx, "received bad data");
-        return;
-    }
+    if (!cursor_is_head(head.data, head.size, &total))
+        return version > 0 ? rm.ReplyWithError(ctx, "received bad data")
+                           : load_import_head(ctx, argv, o, cuckoo);
     if (transfer_fits(ctx, total))
         l = loading_begin(version, total);
-    if (!l) {
-        rm.ReplyWithError(ctx, "ERR Insufficient memory to create filter");
-        return;
-    }
+    if (!l)
+        return rm.ReplyWithError(ctx, INSUFFICIENT);
     value_put(o->key, &l->is);
-    key_changed(ctx, argv[1], &l->is, "bf.loadchunk");
-    reply_ok(ctx);
+    return loaded(ctx, argv[1], &l->is);
 }
 
-/* The chunk of this number; the first after the head has 2. */
-static void load_chunk(struct rm_ctx *ctx, struct rm_string **argv, struct opened *o,
-                       uint64_t version, uint64_t number)
+/* The chunk with this number; the first one after the head has number 2. */
+static int load_chunk(struct rm_ctx *ctx, struct rm_string **argv, struct opened *o,
+                      uint64_t version, uint64_t number)
 {
     struct value_loading *l = o->loading ? rm.ModuleTypeGetValue(o->key) : NULL;
     struct weir_bytes chunk = arg_bytes(argv[3]);
 
     if (!l || l->total == 0 || l->version != version || number != l->chunks + 2 ||
-        chunk.size == 0 || chunk.size > l->total - l->have) {
-        rm.ReplyWithError(ctx, "received bad data");
-        return;
-    }
-    if (!loading_add(l, chunk.data, chunk.size)) {
-        rm.ReplyWithError(ctx, "ERR Insufficient memory to create filter");
-        return;
-    }
-    if (l->have == l->total) {
-        transfer_finish(ctx, argv[1], o, l);
-        return;
-    }
-    key_changed(ctx, argv[1], &l->is, "bf.loadchunk");
-    reply_ok(ctx);
+        chunk.size == 0 || chunk.size > l->total - l->have)
+        return rm.ReplyWithError(ctx, "received bad data");
+    if (l->have + chunk.size == l->total)
+        return transfer_finish(ctx, argv, 4, o, l);
+    if (!loading_add(l, chunk.data, chunk.size))
+        return rm.ReplyWithError(ctx, INSUFFICIENT);
+    return loaded(ctx, argv[1], &l->is);
 }
 
-static int loadchunk(struct rm_ctx *ctx, struct rm_string **argv, int argc,
-                     const struct family *family)
+static int loadchunk(struct rm_ctx *ctx, struct rm_string **argv, int argc, bool cuckoo)
 {
     long long iterator;
+    struct chain *c;
 
     if (argc != 4)
         return rm.WrongArity(ctx);
     if (rm.StringToLongLong(argv[2], &iterator) != RM_OK)
-        return refuse_iterator(ctx, family);
-    struct opened o = key_open(ctx, argv[1], RM_READ | RM_WRITE, family);
+        return refuse_iterator(ctx, cuckoo);
+    struct opened o =
+        key_open(ctx, argv[1], RM_READ | RM_WRITE, cuckoo ? &family_cuckoo : &family_bloom);
     uint64_t version = (uint64_t)iterator >> 32, number = (uint64_t)iterator & UINT32_MAX;
-    if (o.wrong && !o.loading)
+    if (o.busy || (o.wrong && !o.loading))
         return key_refuse(ctx, &o);
-    if (o.value)
+    c = o.value;
+    if (c && c->imported && iterator != 1)
+        load_import_chunk(ctx, argv, c, (uint64_t)iterator);
+    else if (c)
         rm.ReplyWithError(ctx, "ERR item exists");
     else if (number == 1)
-        load_head(ctx, argv, &o, version);
+        load_head(ctx, argv, &o, version, cuckoo);
     else
         load_chunk(ctx, argv, &o, version, number);
     return key_close(&o);
 }
 
-/* ---- by the names of both families ---- */
+/* ---- the commands ---- */
 
 int bf_scandump(struct rm_ctx *ctx, struct rm_string **argv, int argc)
 {
-    return scandump(ctx, argv, argc, &family_bloom);
+    return scandump(ctx, argv, argc, false);
 }
 
 int bf_loadchunk(struct rm_ctx *ctx, struct rm_string **argv, int argc)
 {
-    return loadchunk(ctx, argv, argc, &family_bloom);
+    return loadchunk(ctx, argv, argc, false);
 }
 
 int cf_scandump(struct rm_ctx *ctx, struct rm_string **argv, int argc)
 {
-    return scandump(ctx, argv, argc, &family_cuckoo);
+    return scandump(ctx, argv, argc, true);
 }
 
 int cf_loadchunk(struct rm_ctx *ctx, struct rm_string **argv, int argc)
 {
-    return loadchunk(ctx, argv, argc, &family_cuckoo);
+    return loadchunk(ctx, argv, argc, true);
 }

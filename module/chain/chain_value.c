@@ -1,5 +1,7 @@
-/* chain_value.c - a chain as a value, of either family: how it is written, read and copied. Its
- * image is a head with the numbers of all links, and after it the filter of each. */
+/* chain_value.c - reading, writing and copying a chain: see chain.h.
+ *
+ * The image of a chain is a part with the numbers of all filters, then the filters. A chain from
+ * RedisBloom is written in RedisBloom's order of fields (redisbloom.h). */
 #include <string.h>
 
 #include "chain/chain.h"
@@ -7,7 +9,7 @@
 #include "value/image.h"
 #include "value/value.h"
 
-#define LINK_SIZE 24 /* of a link in the head: capacity, items, error */
+#define LINK_SIZE 24 /* bytes of a filter's numbers: capacity, items, error */
 
 static uint64_t bits_of(double number)
 {
@@ -47,11 +49,10 @@ static bool write(const struct value *v, weir_sink sink, void *context)
         put_number(&head, c->links[i].items);
         put_number(&head, bits_of(c->links[i].error));
     }
-    good =
-        put_part(&head, c->is.family == &family_cuckoo ? PART_CUCKOO : PART_BLOOM, sink, context);
+    good = put_part(&head, c->cuckoo ? PART_CUCKOO : PART_BLOOM, sink, context);
     for (uint32_t i = 0; good && i < c->n; i++)
-        good = image_passes(sink, context, weir_saved_size(c->links[i].w)) ||
-               weir_save_stream(c->links[i].w, sink, context, NULL) == WEIR_OK;
+        good = image_passes(sink, context, weir_saved_size(c->links[i].filter)) ||
+               weir_save_stream(c->links[i].filter, sink, context, NULL) == WEIR_OK;
     return good;
 }
 
@@ -63,41 +64,65 @@ static bool read_link(struct weir_bytes *in, struct link *link)
            get_rate(in, &link->error) && link->capacity > 0 && link->items <= link->capacity;
 }
 
-/* *n links are to come. */
-static struct chain *read_head(struct weir_bytes in, uint32_t *n)
+/* *n filters will follow. Their sums must not overflow. */
+static bool read_links(struct chain *c, struct weir_bytes *in, uint64_t n)
+{
+    for (uint64_t i = 0; i < n; i++) {
+        struct link *link = &c->links[i];
+
+        if (!read_link(in, link) ||
+            __builtin_add_overflow(c->capacity, link->capacity, &c->capacity))
+            return false;
+        c->items += link->items;
+        c->largest = link->capacity > c->largest ? link->capacity : c->largest;
+    }
+    return true;
+}
+
+static bool arguments_are_valid(const struct chain *c)
+{
+    if (c->cuckoo)
+        return c->bucket_size >= 1 && c->bucket_size <= 255 && c->moves >= 1 && c->moves <= 65535 &&
+               c->asked >= 2 * c->bucket_size && c->asked <= UINT64_C(1) << 40;
+    return c->bucket_size == 0 && c->moves == 0;
+}
+
+static struct chain *read_head(struct weir_bytes in, bool cuckoo, uint32_t *n)
 {
     struct chain *c = server_take(sizeof *c);
     uint64_t links = 0;
-    bool good = c && get_number(&in, &c->expansion) && c->expansion <= 32768 &&
-                get_rate(&in, &c->error) && get_rate(&in, &c->tightening) &&
-                get_number(&in, &c->deleted) && get_number(&in, &c->asked) &&
-                get_number(&in, &c->bucket_size) && get_number(&in, &c->moves) &&
-                get_number(&in, &links) && links >= 1 && links == in.size / LINK_SIZE &&
-                in.size % LINK_SIZE == 0 && (c->expansion > 0 || links == 1) &&
-                (c->links = server_take(links * sizeof *c->links));
 
-    for (uint64_t i = 0; good && i < links; i++)
-        good = read_link(&in, &c->links[i]);
-    *n = (uint32_t)links;
-    if (good)
-        return c;
+    if (c && get_number(&in, &c->expansion) && c->expansion <= 32768 && get_rate(&in, &c->error) &&
+        get_rate(&in, &c->tightening) && get_number(&in, &c->deleted) &&
+        get_number(&in, &c->asked) && get_number(&in, &c->bucket_size) &&
+        get_number(&in, &c->moves) && get_number(&in, &links) && links >= 1 &&
+        links == in.size / LINK_SIZE && in.size % LINK_SIZE == 0 &&
+        (c->expansion > 0 || links == 1) && (c->links = server_take(links * sizeof *c->links)) &&
+        read_links(c, &in, links)) {
+        c->cuckoo = cuckoo;
+        c->is.family = cuckoo ? &family_cuckoo : &family_bloom;
+        c->room = *n = (uint32_t)links;
+        c->bytes = server_bytes(c) + server_bytes(c->links);
+        if (arguments_are_valid(c))
+            return c;
+    }
     if (c)
         chain_close(c);
     return NULL;
 }
 
-/* Keys are hashed once for all links, and each must do what the commands ask of it. */
+/* Items are hashed once for all filters, so these must have the same seed and hash function. Each
+ * must support what the commands need. */
 static bool fits(const struct chain *c, const char *spec)
 {
-    uint64_t needed =
-        c->is.family == &family_cuckoo ? WEIR_CAN_OBSERVE | WEIR_CAN_FORGET : WEIR_CAN_OBSERVE;
+    uint64_t needed = c->cuckoo ? WEIR_CAN_OBSERVE | WEIR_CAN_FORGET : WEIR_CAN_OBSERVE;
     char first[WEIR_SPEC_MAX], a[32], b[32];
     uint64_t traits = 0;
 
     weir_spec_traits(WEIR_KIND_FILTER, spec, &traits, NULL);
     if ((traits & needed) != needed)
         return false;
-    weir_config(c->links[0].w, first, sizeof first);
+    weir_config(c->links[0].filter, first, sizeof first);
     weir_spec_get(first, "hash", a, sizeof a);
     weir_spec_get(spec, "hash", b, sizeof b);
     return spec_seed(first) == spec_seed(spec) && strcmp(a, b) == 0;
@@ -108,13 +133,16 @@ static bool read_filters(struct image_in *in, struct chain *c, uint32_t n, struc
     char spec[WEIR_SPEC_MAX];
 
     for (; c->n < n; c->n++) {
+        struct link *l = &c->links[c->n];
+
         image_refuse(error, "a filter of the chain is missing");
         if (image_kind(in) != WEIR_PART_FILTER ||
-            filter_load(&c->links[c->n].w, image_get, in, in->most, error) != WEIR_OK)
+            filter_load(&l->filter, image_get, in, in->most, &l->bytes, error) != WEIR_OK)
             return false;
-        weir_config(c->links[c->n].w, spec, sizeof spec);
+        c->bytes += l->bytes;
+        weir_config(l->filter, spec, sizeof spec);
         if (!fits(c, spec)) {
-            weir_close(c->links[c->n].w);
+            weir_close(l->filter);
             image_refuse(error, "the filters of the chain do not match");
             return false;
         }
@@ -123,34 +151,19 @@ static bool read_filters(struct image_in *in, struct chain *c, uint32_t n, struc
     return true;
 }
 
-static bool was_asked_for(const struct chain *c)
+static struct value *read_chain(struct image_in *in, bool cuckoo, struct weir_error *error)
 {
-    if (c->is.family == &family_cuckoo)
-        return c->bucket_size >= 1 && c->bucket_size <= 255 && c->moves >= 1 && c->moves <= 65535 &&
-               c->asked >= 2 * c->bucket_size && c->asked <= UINT64_C(1) << 40;
-    return c->bucket_size == 0 && c->moves == 0;
-}
-
-static struct value *read_chain(struct image_in *in, uint32_t kind, const struct family *family,
-                                struct weir_error *error)
-{
+    uint32_t kind = cuckoo ? PART_CUCKOO : PART_BLOOM, n;
     struct weir_part part;
     void *head = image_kind(in) == kind ? image_part(in, &part, error) : NULL;
     struct chain *c;
-    uint32_t n;
 
     if (!head) {
         image_refuse(error, "not a value of BF.* or CF.*");
         return NULL;
     }
-    c = read_head((struct weir_bytes){part.body, part.body_size}, &n);
+    c = read_head((struct weir_bytes){part.body, part.body_size}, cuckoo, &n);
     server_give(head);
-    if (c)
-        c->is.family = family;
-    if (c && !was_asked_for(c)) {
-        chain_close(c);
-        c = NULL;
-    }
     if (!c)
         image_refuse(error, "the head of the chain is invalid");
     else if (read_filters(in, c, n, error))
@@ -162,15 +175,169 @@ static struct value *read_chain(struct image_in *in, uint32_t kind, const struct
 
 static struct value *read_bloom(struct image_in *in, struct weir_error *error)
 {
-    return read_chain(in, PART_BLOOM, &family_bloom, error);
+    return read_chain(in, false, error);
 }
 
 static struct value *read_cuckoo(struct image_in *in, struct weir_error *error)
 {
-    return read_chain(in, PART_CUCKOO, &family_cuckoo, error);
+    return read_chain(in, true, error);
 }
 
-/* ---- the rest ---- */
+/* ---- chains from RedisBloom ---- */
+
+/* The next filter: a new one to read into, or that of the chain to write. */
+static bool pass_bloom_link(struct archive *a, struct chain *c, struct link *l)
+{
+    uint64_t bits = 8 * l->size;
+
+    archive_number(a, &l->capacity);
+    archive_double(a, &l->error);
+    archive_number(a, &l->hashes);
+    archive_double(a, &l->bits_per_item);
+    archive_number(a, &bits);
+    archive_number(a, &l->exponent);
+    if (a->reading && !a->failed) {
+        l->size = bits / 8;
+        l->places = l->exponent > 0 ? UINT64_C(1) << (l->exponent & 63) : bits;
+        a->failed = bits % 8 != 0 || !import_check(c, l);
+    }
+    return archive_block(a, &l->cells, l->size) && archive_number(a, &l->items);
+}
+
+static bool pass_bloom(struct archive *a, struct value *v)
+{
+    struct chain *c = (struct chain *)v;
+    uint64_t n = c->n, items = c->items;
+
+    archive_number(a, &items);
+    archive_number(a, &n);
+    archive_number(a, &c->options);
+    archive_number(a, &c->growth);
+    if (a->reading) {
+        c->expansion = c->options & 8 ? 0 : c->growth > 0 ? c->growth : 1;
+        a->failed =
+            a->failed || n == 0 || n > UINT32_MAX || c->options > 15 || c->growth > UINT32_MAX;
+    }
+    for (uint64_t i = 0; i < n && !a->failed; i++) {
+        struct link fresh = {0};
+
+        if (!a->reading)
+            pass_bloom_link(a, c, &c->links[i]);
+        else if (!pass_bloom_link(a, c, &fresh))
+            server_give(fresh.cells);
+        else
+            a->failed = !import_append(c, fresh);
+    }
+    return !a->failed && c->items == items;
+}
+
+static bool is_power_of_two(uint64_t number)
+{
+    return number > 0 && (number & (number - 1)) == 0;
+}
+
+bool import_cuckoo_check(const struct chain *c, uint64_t n)
+{
+    return n >= 1 && n <= UINT16_MAX && is_power_of_two(c->asked) && c->asked < UINT64_C(1) << 56 &&
+           c->bucket_size >= 1 && c->bucket_size <= UINT8_MAX && c->moves >= 1 &&
+           c->moves <= UINT16_MAX && c->growth <= 32768 &&
+           (c->growth > 0 ? is_power_of_two(c->growth) : n == 1);
+}
+
+static bool pass_cuckoo(struct archive *a, struct value *v)
+{
+    struct chain *c = (struct chain *)v;
+    uint64_t n = c->n;
+
+    archive_number(a, &n);
+    archive_number(a, &c->asked);
+    archive_number(a, &c->items);
+    archive_number(a, &c->deleted);
+    archive_number(a, &c->bucket_size);
+    archive_number(a, &c->moves);
+    archive_number(a, &c->growth);
+    c->expansion = c->growth;
+    a->failed = a->failed || !import_cuckoo_check(c, n);
+    for (uint64_t i = 0; i < n && !a->failed; i++) {
+        struct link l = a->reading ? (struct link){0} : c->links[i];
+        uint64_t buckets = l.places;
+
+        archive_number(a, &buckets);
+        if (a->reading)
+            a->failed = a->failed || !import_size(c, i, &l) || buckets != l.places;
+        if (!archive_block(a, &l.cells, l.size) && a->reading)
+            server_give(l.cells);
+        else if (a->reading)
+            a->failed = !import_append(c, l);
+    }
+    return !a->failed;
+}
+
+static archive_pass *pass_of(const struct value *v)
+{
+    return ((const struct chain *)v)->cuckoo ? pass_cuckoo : pass_bloom;
+}
+
+static bool write_imported(const struct value *v, weir_sink sink, void *context)
+{
+    bool cuckoo = ((const struct chain *)v)->cuckoo;
+
+    return archive_write(v, cuckoo ? PART_IMPORTED_CUCKOO : PART_IMPORTED_BLOOM, pass_of(v), sink,
+                         context);
+}
+
+/* From an image, or from an RDB if io is not NULL. */
+static struct value *read_imported(bool cuckoo, struct image_in *in, struct rm_io *io,
+                                   struct weir_error *error)
+{
+    struct chain *c = import_open(cuckoo);
+    uint32_t part = cuckoo ? PART_IMPORTED_CUCKOO : PART_IMPORTED_BLOOM;
+    bool good = c && (io ? archive_load(&c->is, pass_of(&c->is), io)
+                         : archive_read(&c->is, part, pass_of(&c->is), in, error));
+
+    if (good)
+        return &c->is;
+    if (c)
+        chain_close(c);
+    return NULL;
+}
+
+static struct value *read_imported_bloom(struct image_in *in, struct weir_error *error)
+{
+    return read_imported(false, in, NULL, error);
+}
+
+static struct value *read_imported_cuckoo(struct image_in *in, struct weir_error *error)
+{
+    return read_imported(true, in, NULL, error);
+}
+
+static struct value *load_imported_bloom(struct rm_io *io)
+{
+    return read_imported(false, NULL, io, NULL);
+}
+
+static struct value *load_imported_cuckoo(struct rm_io *io)
+{
+    return read_imported(true, NULL, io, NULL);
+}
+
+static void save_imported(const struct value *v, struct rm_io *io)
+{
+    archive_save(v, pass_of(v), io);
+}
+
+/* ---- copies and memory ---- */
+
+static bool copy_link(struct link *l, const struct link *from)
+{
+    *l = *from;
+    if (from->filter)
+        return (l->filter = weir_clone(from->filter, NULL));
+    if ((l->cells = rm.TryAlloc(from->size)))
+        memcpy(l->cells, from->cells, from->size);
+    return l->cells;
+}
 
 static struct value *copy(const struct value *v)
 {
@@ -181,14 +348,14 @@ static struct value *copy(const struct value *v)
         return NULL;
     *c = *from;
     c->n = 0;
+    c->room = from->n;
     c->links = server_take(from->n * sizeof *c->links);
-    for (; c->links && c->n < from->n; c->n++) {
-        c->links[c->n] = from->links[c->n];
-        if (!(c->links[c->n].w = weir_clone(from->links[c->n].w, NULL)))
-            break;
-    }
-    if (c->links && c->n == from->n)
+    while (c->links && c->n < from->n && copy_link(&c->links[c->n], &from->links[c->n]))
+        c->n++;
+    if (c->links && c->n == from->n) {
+        c->bytes += server_bytes(c->links) - server_bytes(from->links);
         return &c->is;
+    }
     chain_close(c);
     return NULL;
 }
@@ -200,42 +367,48 @@ static void free_chain(struct value *v)
 
 static size_t memory(const struct value *v)
 {
-    return chain_bytes((const struct chain *)v);
+    return ((const struct chain *)v)->bytes;
 }
 
 static size_t blocks(const struct value *v)
 {
     const struct chain *c = (const struct chain *)v;
 
-    return 2 + c->n + memory(v) / (1 << 16);
+    return 2 + c->n + c->bytes / (1 << 16);
 }
 
-static void move(struct value *v, struct rm_defrag *ctx)
+static bool move(struct value *v, struct rm_defrag *ctx, unsigned long *cursor)
 {
     struct chain *c = (struct chain *)v;
-    void *moved = rm.DefragAlloc(ctx, c->links);
+    void *moved = *cursor == 0 ? rm.DefragAlloc(ctx, c->links) : NULL;
 
     c->links = moved ? moved : c->links;
+    for (; *cursor < c->n; ++*cursor) {
+        struct link *l = &c->links[*cursor];
+
+        if (l->cells && (moved = rm.DefragAlloc(ctx, l->cells)))
+            l->cells = moved;
+        if (*cursor % 64 == 63 && rm.DefragShouldStop(ctx)) {
+            ++*cursor;
+            return false;
+        }
+    }
+    return true;
 }
 
-const struct family family_bloom = {
-    .type = "weirbloom",
-    .write = write,
-    .read = read_bloom,
-    .copy = copy,
-    .free = free_chain,
-    .memory = memory,
-    .blocks = blocks,
-    .move = move,
-};
+#define CHAIN_FAMILY(name, ...)                                                                    \
+    const struct family name = {.copy = copy,                                                      \
+                                .free = free_chain,                                                \
+                                .memory = memory,                                                  \
+                                .blocks = blocks,                                                  \
+                                .move = move,                                                      \
+                                __VA_ARGS__}
 
-const struct family family_cuckoo = {
-    .type = "weircucko",
-    .write = write,
-    .read = read_cuckoo,
-    .copy = copy,
-    .free = free_chain,
-    .memory = memory,
-    .blocks = blocks,
-    .move = move,
-};
+CHAIN_FAMILY(family_bloom, .type = "weirbloom", .write = write, .read = read_bloom,
+             .imported = &family_imported_bloom);
+CHAIN_FAMILY(family_cuckoo, .type = "weircucko", .write = write, .read = read_cuckoo,
+             .imported = &family_imported_cuckoo);
+CHAIN_FAMILY(family_imported_bloom, .type = "MBbloom--", .encoding = 4, .write = write_imported,
+             .read = read_imported_bloom, .load = load_imported_bloom, .save = save_imported);
+CHAIN_FAMILY(family_imported_cuckoo, .type = "MBbloomCF", .encoding = 4, .write = write_imported,
+             .read = read_imported_cuckoo, .load = load_imported_cuckoo, .save = save_imported);

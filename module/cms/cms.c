@@ -1,8 +1,8 @@
-/* cms.c - the commands CMS.*, as clients of RedisBloom know them. */
+/* cms.c - the commands CMS.* of RedisBloom: count-min sketches. */
 #include "cms/counts_value.h"
 #include "server/reply.h"
 #include "server/server.h"
-#include "value/value.h"
+#include "value/job.h"
 
 #include <math.h>
 
@@ -14,11 +14,11 @@ static int create(struct rm_ctx *ctx, struct rm_string *name, uint64_t width, ui
 {
     struct opened o = key_open(ctx, name, RM_READ | RM_WRITE, &family_counts);
     struct weir_error error;
-    struct counts *c;
+    struct counts_value *c;
 
-    if (o.wrong)
+    if (o.loading)
         return key_refuse(ctx, &o);
-    if (o.value) {
+    if (o.value || o.wrong) {
         rm.ReplyWithError(ctx, "CMS: key already exists");
         return key_close(&o);
     }
@@ -42,7 +42,7 @@ static int cms_initbydim(struct rm_ctx *ctx, struct rm_string **argv, int argc)
         return rm.WrongArity(ctx);
     if (rm.StringToLongLong(argv[2], &width) != RM_OK || width < 1)
         return rm.ReplyWithError(ctx, "CMS: invalid width");
-    if (rm.StringToLongLong(argv[3], &depth) != RM_OK || depth < 1 || depth > COUNTS_DEPTH_MOST)
+    if (rm.StringToLongLong(argv[3], &depth) != RM_OK || depth < 1 || depth > COUNTS_DEPTH_MAX)
         return rm.ReplyWithError(ctx, "CMS: invalid depth");
     return create(ctx, argv[1], (uint64_t)width, (uint64_t)depth);
 }
@@ -65,7 +65,7 @@ static int cms_initbyprob(struct rm_ctx *ctx, struct rm_string **argv, int argc)
         return rm.ReplyWithError(ctx, "CMS: invalid prob value");
     width = ceil(2 / error);
     depth = ceil(log2(1 / probability));
-    if (depth > COUNTS_DEPTH_MOST)
+    if (depth > COUNTS_DEPTH_MAX)
         return rm.ReplyWithError(ctx, "CMS: invalid prob value");
     return create(ctx, argv[1], width < 0x1p60 ? (uint64_t)width : UINT64_C(1) << 60,
                   (uint64_t)depth);
@@ -95,7 +95,7 @@ static int cms_incrby(struct rm_ctx *ctx, struct rm_string **argv, int argc)
     if (argc < 4 || argc % 2 != 0)
         return rm.WrongArity(ctx);
     struct opened o = key_open(ctx, argv[1], RM_READ | RM_WRITE, &family_counts);
-    struct counts *c = key_value(ctx, &o, MISSING);
+    struct counts_value *c = key_value(ctx, &o, MISSING);
     if (!c)
         return RM_OK;
     why = check_numbers(argv, argc);
@@ -108,8 +108,8 @@ static int cms_incrby(struct rm_ctx *ctx, struct rm_string **argv, int argc)
         struct weir_bytes item = arg_bytes(argv[i]);
 
         rm.StringToLongLong(argv[i + 1], &number);
-        weir_sketch_add(c->s, item, (uint64_t)number);
-        uint64_t count = weir_sketch_ask(c->s, item).count;
+        uint64_t count = counts_add(c, item, (uint64_t)number);
+
         if (count < UINT32_MAX)
             rm.ReplyWithLongLong(ctx, (long long)count);
         else
@@ -124,12 +124,12 @@ static int cms_query(struct rm_ctx *ctx, struct rm_string **argv, int argc)
     if (argc < 3)
         return rm.WrongArity(ctx);
     struct opened o = key_open(ctx, argv[1], RM_READ, &family_counts);
-    const struct counts *c = key_value(ctx, &o, MISSING);
+    const struct counts_value *c = key_value(ctx, &o, MISSING);
     if (!c)
         return RM_OK;
     rm.ReplyWithArray(ctx, argc - 2);
     for (int i = 2; i < argc; i++)
-        rm.ReplyWithLongLong(ctx, (long long)weir_sketch_ask(c->s, arg_bytes(argv[i])).count);
+        rm.ReplyWithLongLong(ctx, (long long)counts_ask(c, arg_bytes(argv[i])));
     return key_close(&o);
 }
 
@@ -140,10 +140,10 @@ static int cms_info(struct rm_ctx *ctx, struct rm_string **argv, int argc)
     if (argc != 2)
         return rm.WrongArity(ctx);
     struct opened o = key_open(ctx, argv[1], RM_READ, &family_counts);
-    const struct counts *c = key_value(ctx, &o, MISSING);
+    const struct counts_value *c = key_value(ctx, &o, MISSING);
     if (!c)
         return RM_OK;
-    total = weir_sketch_stats_of(c->s).total;
+    total = counts_total(c);
     rm.ReplyWithMap(ctx, 3);
     reply_field(ctx, "width", (long long)c->width);
     reply_field(ctx, "depth", (long long)c->depth);
@@ -153,14 +153,17 @@ static int cms_info(struct rm_ctx *ctx, struct rm_string **argv, int argc)
 
 /* ---- CMS.MERGE ---- */
 
-struct sources {
-    const weir_sketch **sketches;
+struct counts_merge_job {
+    struct job is; /* inputs: the destination, then n sources */
+    const struct counts_value **counts;
     int64_t *weights;
     size_t n;
+    struct counts_value *result;
+    enum counts_merged status;
 };
 
-/* Numbers of keys and weights: NULL, or the error reply. */
-static const char *count_sources(struct sources *s, struct rm_string **argv, int argc)
+/* The number of keys: NULL, or the error reply. */
+static const char *count_sources(struct rm_string **argv, int argc, size_t *sources)
 {
     long long n;
 
@@ -168,7 +171,7 @@ static const char *count_sources(struct sources *s, struct rm_string **argv, int
         return "CMS: invalid numkeys";
     if (n > argc - 3)
         return "CMS: wrong number of keys";
-    s->n = (size_t)n;
+    *sources = (size_t)n;
     if (argc == n + 3)
         return NULL;
     if (!arg_is(argv[3 + n], "WEIGHTS"))
@@ -176,95 +179,142 @@ static const char *count_sources(struct sources *s, struct rm_string **argv, int
     return argc == 2 * n + 4 ? NULL : "CMS: wrong number of keys/weights";
 }
 
-static const char *take_weights(struct sources *s, struct rm_string **argv, int argc)
+static const char *take_weights(struct counts_merge_job *j, struct rm_string **argv, int argc)
 {
-    bool weighted = (size_t)argc > s->n + 3;
+    bool weighted = (size_t)argc > j->n + 3;
     long long weight;
 
-    for (size_t i = 0; i < s->n; i++) {
-        s->weights[i] = 1;
+    for (size_t i = 0; i < j->n; i++) {
+        j->weights[i] = 1;
         if (!weighted)
             continue;
-        if (rm.StringToLongLong(argv[4 + s->n + i], &weight) != RM_OK)
+        if (rm.StringToLongLong(argv[4 + j->n + i], &weight) != RM_OK)
             return "CMS: invalid weight value";
-        s->weights[i] = weight;
+        j->weights[i] = weight;
     }
     return NULL;
 }
 
-/* The sketches stay where they are while no key is changed, so that keys can be closed again.
- * False after an error reply. */
-static bool take_sketches(struct rm_ctx *ctx, struct sources *s, struct rm_string **names,
-                          const struct counts *into)
+/* False after an error reply. */
+static bool take_sketches(struct rm_ctx *ctx, struct counts_merge_job *j, struct rm_string **argv)
 {
-    for (size_t i = 0; i < s->n; i++) {
-        struct opened o = key_open(ctx, names[i], RM_READ, &family_counts);
-        const struct counts *c = key_value(ctx, &o, MISSING);
+    const struct counts_value *into = (const struct counts_value *)j->is.inputs[0].value;
+
+    for (size_t i = 0; i < j->n; i++) {
+        struct opened o = key_open(ctx, argv[3 + i], RM_READ, &family_counts);
+        struct counts_value *c = key_value(ctx, &o, MISSING);
 
         if (!c)
             return false;
+        key_close(&o);
         if (c->width != into->width || c->depth != into->depth) {
             rm.ReplyWithError(ctx, "CMS: width/depth is not equal");
-            key_close(&o);
             return false;
         }
-        s->sketches[i] = c->s;
-        key_close(&o);
+        j->counts[i] = c;
+        job_add_input(&j->is, 3 + (int)i, &c->is);
     }
     return true;
 }
 
-static void merge(struct rm_ctx *ctx, struct counts *c, struct sources *s, struct rm_string **argv,
-                  int argc)
+static void run_merge(struct job *job)
 {
-    const char *why = take_weights(s, argv, argc);
+    struct counts_merge_job *j = (struct counts_merge_job *)job;
 
-    if (why)
-        rm.ReplyWithError(ctx, why);
-    else if (take_sketches(ctx, s, argv + 3, c)) {
-        if (weir_sketch_weigh(c->s, s->sketches, s->weights, s->n, NULL) != WEIR_OK) {
-            rm.ReplyWithError(ctx, "CMS: MERGE overflow");
-            return;
-        }
-        key_changed(ctx, argv[1], &c->is, "cms.merge");
-        reply_ok(ctx);
+    j->status = counts_merge(&j->result, j->counts, j->weights, j->n);
+}
+
+static void finish_merge(struct rm_ctx *ctx, struct rm_string **argv, int argc, struct job *job)
+{
+    static const char *const errors[] = {
+        [COUNTS_OVERFLOW] = "CMS: MERGE overflow",
+        [COUNTS_MIXED] =
+            "CMS: cannot merge sketches from RedisBloom with sketches that weir created",
+        [COUNTS_NO_MEMORY] = "CMS: Insufficient memory to merge",
+    };
+    struct counts_merge_job *j = (struct counts_merge_job *)job;
+    struct rm_key *key;
+
+    (void)argc;
+    if (j->status != COUNTS_MERGED) {
+        rm.ReplyWithError(ctx, errors[j->status]);
+        return;
     }
+    key = rm.OpenKey(ctx, argv[1], RM_READ | RM_WRITE);
+    value_put(key, &j->result->is);
+    server_stats.merges++;
+    key_changed(ctx, argv[1], &j->result->is, "cms.merge");
+    rm.CloseKey(key);
+    j->result = NULL;
+    reply_ok(ctx);
+}
+
+static void discard_merge(struct job *job)
+{
+    struct counts_merge_job *j = (struct counts_merge_job *)job;
+
+    if (j->result)
+        counts_close(j->result);
+    server_give(j->counts);
+    server_give(j->weights);
+}
+
+static struct counts_merge_job *open_merge(struct rm_ctx *ctx, size_t n)
+{
+    struct counts_merge_job *j = job_open(ctx, sizeof *j, n + 1);
+
+    if (!j)
+        return NULL;
+    j->is.run = run_merge;
+    j->is.finish = finish_merge;
+    j->is.discard = discard_merge;
+    j->n = n;
+    j->counts = server_take(n * sizeof *j->counts);
+    j->weights = server_take(n * sizeof *j->weights);
+    if (j->counts && j->weights)
+        return j;
+    job_close(&j->is);
+    reply_code(ctx, WEIRMEMORY);
+    return NULL;
 }
 
 static int cms_merge(struct rm_ctx *ctx, struct rm_string **argv, int argc)
 {
-    struct sources s = {0};
+    struct counts_merge_job *j;
     const char *why;
+    size_t n = 0;
 
     if (keys_were_asked(ctx, argv, argc))
         return RM_OK;
-    why = argc < 4 ? NULL : count_sources(&s, argv, argc);
     if (argc < 4)
         return rm.WrongArity(ctx);
+    why = count_sources(argv, argc, &n);
     if (why)
         return rm.ReplyWithError(ctx, why);
     struct opened o = key_open(ctx, argv[1], RM_READ | RM_WRITE, &family_counts);
-    struct counts *c = key_value(ctx, &o, MISSING);
-    if (!c)
+    struct counts_value *into = key_value(ctx, &o, MISSING);
+    if (!into)
         return RM_OK;
-    s.sketches = server_take(s.n * sizeof *s.sketches);
-    s.weights = server_take(s.n * sizeof *s.weights);
-    if (s.sketches && s.weights)
-        merge(ctx, c, &s, argv, argc);
-    else
-        reply_code(ctx, WEIRMEMORY);
-    server_give(s.sketches);
-    server_give(s.weights);
-    return key_close(&o);
+    key_close(&o);
+    if (!(j = open_merge(ctx, n)))
+        return RM_OK;
+    job_add_input(&j->is, 1, &into->is);
+    why = take_weights(j, argv, argc);
+    if (why)
+        rm.ReplyWithError(ctx, why);
+    if (!why && take_sketches(ctx, j, argv))
+        return job_start(ctx, argv, argc, &j->is, (n + 1) * into->bytes);
+    job_close(&j->is);
+    return RM_OK;
 }
 
 /* ---- the list ---- */
 
 /* clang-format off */
 const struct module_command commands_cms[] = {
-    {"cms.initbydim", cms_initbydim, "write deny-oom fast", 4, KEY_CHANGE,
+    {"cms.initbydim", cms_initbydim, "write deny-oom", 4, KEY_CHANGE,
      "Creates a count-min sketch with a width and a depth", "O(width * depth)", "#width #depth"},
-    {"cms.initbyprob", cms_initbyprob, "write deny-oom fast", 4, KEY_CHANGE,
+    {"cms.initbyprob", cms_initbyprob, "write deny-oom", 4, KEY_CHANGE,
      "Creates a count-min sketch with an error and its probability", "O(1/error)", "%error %probability"},
     {"cms.incrby", cms_incrby, "write deny-oom fast", -4, KEY_CHANGE,
      "Adds to the counts of items", "O(items)", "item,#increment+"},

@@ -1,25 +1,27 @@
-/* counts_value.c - see counts_value.h. Its image is a head of width and depth, then the sketch. */
+/* counts_value.c - see counts_value.h. The image is a part with width and depth, then the sketch.
+ */
 #include "cms/counts_value.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #include "server/server.h"
-#include "value/image.h"
-#include "value/value.h"
+#include "value/redisbloom.h"
 
 #define SKETCH_DEFAULT "count-min memory=%llu depth=%llu counter=32 seed=0"
-#define WIDTH_MOST (UINT64_C(1) << 40)
+#define WIDTH_MAX (UINT64_C(1) << 40)
 
-static struct counts *counts_of(weir_sketch *s, uint64_t width, uint64_t depth)
+static struct counts_value *counts_of(weir_sketch *s, uint64_t width, uint64_t depth,
+                                      uint64_t bytes)
 {
-    struct counts *c = server_take(sizeof *c);
+    struct counts_value *c = server_take(sizeof *c);
 
     if (!c) {
         weir_sketch_close(s);
         return NULL;
     }
-    *c = (struct counts){.is.family = &family_counts, .s = s, .width = width, .depth = depth};
+    *c = (struct counts_value){.is.family = &family_counts, .s = s, .width = width, .depth = depth};
+    c->bytes = server_bytes(c) + bytes;
     return c;
 }
 
@@ -29,27 +31,200 @@ static void spec_of(char spec[WEIR_SPEC_MAX], uint64_t width, uint64_t depth)
              (unsigned long long)depth);
 }
 
-struct counts *counts_open(uint64_t width, uint64_t depth, uint64_t most, struct weir_error *error)
+struct counts_value *counts_open(uint64_t width, uint64_t depth, uint64_t most,
+                                 struct weir_error *error)
 {
     char spec[WEIR_SPEC_MAX];
-    struct counts *c;
+    struct counts_value *c;
     weir_sketch *s;
+    uint64_t bytes;
 
     image_no_memory(error);
-    if (width > WIDTH_MOST || depth > COUNTS_DEPTH_MOST)
+    if (width > WIDTH_MAX || depth > COUNTS_DEPTH_MAX)
         return NULL;
     spec_of(spec, width, depth);
-    if (sketch_open(&s, spec, most, error) != WEIR_OK)
+    if (sketch_open(&s, spec, most, &bytes, error) != WEIR_OK)
         return NULL;
-    c = counts_of(s, width, depth);
+    c = counts_of(s, width, depth, bytes);
     if (!c)
         image_no_memory(error);
     return c;
 }
 
+void counts_close(struct counts_value *c)
+{
+    weir_sketch_close(c->s);
+    server_give(c->cells);
+    server_give(c);
+}
+
+/* ---- counters of RedisBloom ---- */
+
+static uint32_t get32(const uint8_t *at)
+{
+    return (uint32_t)at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24;
+}
+
+static void put32(uint8_t *at, uint32_t number)
+{
+    for (int i = 0; i < 4; i++)
+        at[i] = (uint8_t)(number >> 8 * i);
+}
+
+static uint8_t *cell(const struct counts_value *c, uint64_t row, struct weir_bytes item)
+{
+    uint64_t column = murmur32(item.data, item.size, (uint32_t)row) % c->width;
+
+    return c->cells + 4 * (row * c->width + column);
+}
+
+/* The sum wraps to 32 bits before it is compared with the amount, as in RedisBloom. */
+static uint32_t cell_add(uint8_t *at, uint64_t amount)
+{
+    uint32_t sum = get32(at) + (uint32_t)amount;
+
+    sum = sum < amount ? UINT32_MAX : sum;
+    put32(at, sum);
+    return sum;
+}
+
+/* ---- counting ---- */
+
+uint64_t counts_add(struct counts_value *c, struct weir_bytes item, uint64_t amount)
+{
+    uint64_t least = UINT32_MAX;
+
+    if (c->s) {
+        weir_sketch_add(c->s, item, amount);
+        return weir_sketch_ask(c->s, item).count;
+    }
+    for (uint64_t i = 0; i < c->depth; i++) {
+        uint32_t sum = cell_add(cell(c, i, item), amount);
+
+        least = sum < least ? sum : least;
+    }
+    c->total += amount;
+    return least;
+}
+
+uint64_t counts_ask(const struct counts_value *c, struct weir_bytes item)
+{
+    uint64_t least = UINT32_MAX;
+
+    if (c->s)
+        return weir_sketch_ask(c->s, item).count;
+    for (uint64_t i = 0; i < c->depth; i++) {
+        uint32_t count = get32(cell(c, i, item));
+
+        least = count < least ? count : least;
+    }
+    return least;
+}
+
+uint64_t counts_total(const struct counts_value *c)
+{
+    return c->s ? weir_sketch_stats_of(c->s).total : c->total;
+}
+
+/* ---- merging ---- */
+
+static struct counts_value *import_open(uint64_t width, uint64_t depth)
+{
+    struct counts_value *c = server_take(sizeof *c);
+
+    if (!c)
+        return NULL;
+    *c =
+        (struct counts_value){.is.family = &family_imported_counts, .width = width, .depth = depth};
+    c->cells = server_take(4 * width * depth);
+    c->bytes = server_bytes(c) + server_bytes(c->cells);
+    if (c->cells)
+        return c;
+    counts_close(c);
+    return NULL;
+}
+
+static bool add_weighted(int64_t *sum, uint64_t count, int64_t weight)
+{
+    int64_t product;
+
+    return count <= INT64_MAX && !__builtin_mul_overflow((int64_t)count, weight, &product) &&
+           !__builtin_add_overflow(*sum, product, sum);
+}
+
+static bool merge_cells(struct counts_value *c, const struct counts_value *const *from,
+                        const int64_t *weights, size_t n)
+{
+    int64_t total = 0;
+
+    for (uint64_t at = 0; at < 4 * c->width * c->depth; at += 4) {
+        int64_t sum = 0;
+
+        for (size_t i = 0; i < n; i++)
+            if (from[i]->cells && !add_weighted(&sum, get32(from[i]->cells + at), weights[i]))
+                return false;
+        if (sum < 0 || sum > UINT32_MAX)
+            return false;
+        put32(c->cells + at, (uint32_t)sum);
+    }
+    for (size_t i = 0; i < n; i++)
+        if (from[i]->cells && !add_weighted(&total, from[i]->total, weights[i]))
+            return false;
+    c->total = (uint64_t)total;
+    return total >= 0;
+}
+
+static bool merge_sketches(struct counts_value *c, const struct counts_value *const *from,
+                           const int64_t *weights, size_t n)
+{
+    const weir_sketch **sketches = server_take(n * sizeof *sketches);
+    int64_t *of_sketches = server_take(n * sizeof *of_sketches);
+    bool good = sketches && of_sketches;
+    size_t m = 0;
+
+    for (size_t i = 0; good && i < n; i++)
+        if (from[i]->s) {
+            sketches[m] = from[i]->s;
+            of_sketches[m++] = weights[i];
+        }
+    good = good && (m == 0 || weir_sketch_weigh(c->s, sketches, of_sketches, m, NULL) == WEIR_OK);
+    server_give(sketches);
+    server_give(of_sketches);
+    return good;
+}
+
+enum counts_merged counts_merge(struct counts_value **out, const struct counts_value *const *from,
+                                const int64_t *weights, size_t n)
+{
+    uint64_t width = from[0]->width, depth = from[0]->depth;
+    bool imported = false, own = false;
+    struct weir_error error;
+    struct counts_value *c;
+
+    for (size_t i = 0; i < n; i++) {
+        bool counted = counts_total(from[i]) > 0;
+
+        imported = imported || (counted && from[i]->cells);
+        own = own || (counted && from[i]->s);
+    }
+    if (imported && own)
+        return COUNTS_MIXED;
+    c = imported ? import_open(width, depth) : counts_open(width, depth, 0, &error);
+    if (!c)
+        return COUNTS_NO_MEMORY;
+    if (!(imported ? merge_cells : merge_sketches)(c, from, weights, n)) {
+        counts_close(c);
+        return COUNTS_OVERFLOW;
+    }
+    *out = c;
+    return COUNTS_MERGED;
+}
+
+/* ---- reading and writing ---- */
+
 static bool write(const struct value *v, weir_sink sink, void *context)
 {
-    const struct counts *c = (const struct counts *)v;
+    const struct counts_value *c = (const struct counts_value *)v;
     struct bytes_out head = {0};
 
     put_number(&head, c->width);
@@ -57,8 +232,6 @@ static bool write(const struct value *v, weir_sink sink, void *context)
     return put_part(&head, PART_COUNTS, sink, context) &&
            weir_sketch_save_stream(c->s, sink, context, NULL) == WEIR_OK;
 }
-
-/* ---- reading ---- */
 
 static bool read_head(struct image_in *in, uint64_t *width, uint64_t *depth,
                       struct weir_error *error)
@@ -72,12 +245,12 @@ static bool read_head(struct image_in *in, uint64_t *width, uint64_t *depth,
         return false;
     body = (struct weir_bytes){part.body, part.body_size};
     good = get_number(&body, width) && get_number(&body, depth) && body.size == 0 && *width >= 1 &&
-           *width <= WIDTH_MOST && *depth >= 1 && *depth <= COUNTS_DEPTH_MOST;
+           *width <= WIDTH_MAX && *depth >= 1 && *depth <= COUNTS_DEPTH_MAX;
     server_give(head);
     return good;
 }
 
-/* Sketches of one width and depth are merged without a further look. */
+/* Is it the sketch that counts_open() would open? Then it can be merged with any other. */
 static bool is_ours(const weir_sketch *s, uint64_t width, uint64_t depth)
 {
     char spec[WEIR_SPEC_MAX], whole[WEIR_SPEC_MAX], its[WEIR_SPEC_MAX];
@@ -90,19 +263,19 @@ static bool is_ours(const weir_sketch *s, uint64_t width, uint64_t depth)
 
 static struct value *read(struct image_in *in, struct weir_error *error)
 {
-    uint64_t width = 0, depth = 0;
+    uint64_t width = 0, depth = 0, bytes;
     struct weir_part part;
-    struct counts *c = NULL;
+    struct counts_value *c = NULL;
     weir_sketch *s = NULL;
     void *data = NULL;
 
     image_refuse(error, "not a value of CMS.*");
     if (read_head(in, &width, &depth, error) && image_kind(in) == WEIR_PART_COUNTS)
         data = image_part(in, &part, error);
-    if (data && sketch_load(&s, data, part.size, in->most, error) == WEIR_OK) {
+    if (data && sketch_load(&s, data, part.size, in->most, &bytes, error) == WEIR_OK) {
         image_refuse(error, "the sketch does not have the width and depth of its head");
         if (is_ours(s, width, depth))
-            c = counts_of(s, width, depth);
+            c = counts_of(s, width, depth, bytes);
         else
             weir_sketch_close(s);
     }
@@ -110,28 +283,87 @@ static struct value *read(struct image_in *in, struct weir_error *error)
     return c ? &c->is : NULL;
 }
 
-/* ---- the rest ---- */
+/* ---- sketches from RedisBloom ---- */
+
+static bool pass(struct archive *a, struct value *v)
+{
+    struct counts_value *c = (struct counts_value *)v;
+    uint64_t cells = 0;
+
+    archive_number(a, &c->width);
+    archive_number(a, &c->depth);
+    archive_number(a, &c->total);
+    a->failed = a->failed || c->width < 1 || c->width > WIDTH_MAX || c->depth < 1 ||
+                c->depth > UINT32_MAX || __builtin_mul_overflow(c->width, c->depth, &cells) ||
+                cells > UINT64_C(1) << 56;
+    return archive_block(a, &c->cells, 4 * cells);
+}
+
+static struct value *read_imported(struct image_in *in, struct rm_io *io, struct weir_error *error)
+{
+    struct counts_value *c = server_take(sizeof *c);
+
+    if (!c)
+        return NULL;
+    c->is.family = &family_imported_counts;
+    if (io ? archive_load(&c->is, pass, io)
+           : archive_read(&c->is, PART_IMPORTED_COUNTS, pass, in, error)) {
+        c->bytes = server_bytes(c) + server_bytes(c->cells);
+        return &c->is;
+    }
+    counts_close(c);
+    return NULL;
+}
+
+static struct value *read_import(struct image_in *in, struct weir_error *error)
+{
+    return read_imported(in, NULL, error);
+}
+
+static struct value *load_import(struct rm_io *io)
+{
+    return read_imported(NULL, io, NULL);
+}
+
+static void save_import(const struct value *v, struct rm_io *io)
+{
+    archive_save(v, pass, io);
+}
+
+static bool write_import(const struct value *v, weir_sink sink, void *context)
+{
+    return archive_write(v, PART_IMPORTED_COUNTS, pass, sink, context);
+}
+
+/* ---- copies and memory ---- */
 
 static struct value *copy(const struct value *v)
 {
-    const struct counts *from = (const struct counts *)v;
-    weir_sketch *s = weir_sketch_clone(from->s, NULL);
-    struct counts *c = s ? counts_of(s, from->width, from->depth) : NULL;
+    const struct counts_value *from = (const struct counts_value *)v;
+    struct counts_value *c = server_take(sizeof *c);
 
-    return c ? &c->is : NULL;
+    if (!c)
+        return NULL;
+    *c = *from;
+    c->cells = NULL;
+    if (from->s)
+        c->s = weir_sketch_clone(from->s, NULL);
+    else if ((c->cells = rm.TryAlloc(4 * c->width * c->depth)))
+        memcpy(c->cells, from->cells, 4 * c->width * c->depth);
+    if (c->s || c->cells)
+        return &c->is;
+    counts_close(c);
+    return NULL;
 }
 
 static void free_counts(struct value *v)
 {
-    weir_sketch_close(((struct counts *)v)->s);
-    server_give(v);
+    counts_close((struct counts_value *)v);
 }
 
 static size_t memory(const struct value *v)
 {
-    const struct counts *c = (const struct counts *)v;
-
-    return sizeof *c + weir_sketch_stats_of(c->s).bytes;
+    return ((const struct counts_value *)v)->bytes;
 }
 
 static size_t blocks(const struct value *v)
@@ -139,12 +371,37 @@ static size_t blocks(const struct value *v)
     return 2 + memory(v) / (1 << 16);
 }
 
+static bool move(struct value *v, struct rm_defrag *ctx, unsigned long *cursor)
+{
+    struct counts_value *c = (struct counts_value *)v;
+    void *moved = c->cells ? rm.DefragAlloc(ctx, c->cells) : NULL;
+
+    (void)cursor;
+    c->cells = moved ? moved : c->cells;
+    return true;
+}
+
 const struct family family_counts = {
     .type = "weircount",
+    .imported = &family_imported_counts,
     .write = write,
     .read = read,
     .copy = copy,
     .free = free_counts,
     .memory = memory,
     .blocks = blocks,
+};
+
+const struct family family_imported_counts = {
+    .type = "CMSk-TYPE",
+    .encoding = 0,
+    .write = write_import,
+    .read = read_import,
+    .load = load_import,
+    .save = save_import,
+    .copy = copy,
+    .free = free_counts,
+    .memory = memory,
+    .blocks = blocks,
+    .move = move,
 };

@@ -1,11 +1,11 @@
-/* filter_value.c - see weir_commands.h. Its image is the filter's own part, so that it is a
- * file of weir(1) as it stands, and after it the producers if there are any. */
+/* filter_value.c - the value of a key of WEIR.*: see weir_commands.h. The image is the filter's
+ * part, which weir(1) can read as a file, then the producers of ONCE. */
 #include "filter/weir_commands.h"
 
 #include "server/server.h"
 #include "value/value.h"
 
-struct filter_value *filter_value_of(weir_filter *w)
+struct filter_value *filter_value_of(weir_filter *w, uint64_t bytes)
 {
     struct filter_value *f = server_take(sizeof *f);
     char spec[WEIR_SPEC_MAX], span[32];
@@ -18,6 +18,7 @@ struct filter_value *filter_value_of(weir_filter *w)
     weir_config(w, spec, sizeof spec);
     f->is.family = &family_filter;
     f->w = w;
+    f->bytes = server_bytes(f) + bytes;
     weir_spec_traits(WEIR_KIND_FILTER, spec, &traits, NULL);
     f->fixed = !(traits & WEIR_CAN_OBSERVE);
     f->timed = weir_spec_get(spec, "span", span, sizeof span) > 0;
@@ -33,7 +34,7 @@ static bool write(const struct value *v, weir_sink sink, void *context)
            (!f->once || once_write(f->once, sink, context));
 }
 
-/* Parts that are not ours, as the notes of weir(1), are stepped over. */
+/* Other parts, such as notes of weir(1), are skipped. */
 static bool read_part(struct image_in *in, uint32_t kind, struct once **once,
                       struct weir_error *error)
 {
@@ -50,9 +51,10 @@ static bool read_part(struct image_in *in, uint32_t kind, struct once **once,
     return good;
 }
 
-static struct value *finish(weir_filter *w, struct once *once, struct weir_error *error)
+static struct value *finish(weir_filter *w, uint64_t bytes, struct once *once,
+                            struct weir_error *error)
 {
-    struct filter_value *f = filter_value_of(w);
+    struct filter_value *f = filter_value_of(w, bytes);
 
     if (!f) {
         once_free(once);
@@ -74,6 +76,7 @@ static struct value *read(struct image_in *in, struct weir_error *error)
 {
     weir_filter *w = NULL;
     struct once *once = NULL;
+    uint64_t bytes = 0;
     bool good = true;
     uint32_t kind;
 
@@ -85,12 +88,12 @@ static struct value *read(struct image_in *in, struct weir_error *error)
         else if (kind == WEIR_PART_FILTER && image_shards(in) > 1)
             good = false, refuse_shards(error);
         else if (kind == WEIR_PART_FILTER)
-            good = filter_load(&w, image_get, in, in->most, error) == WEIR_OK;
+            good = filter_load(&w, image_get, in, in->most, &bytes, error) == WEIR_OK;
         else
             good = read_part(in, kind, &once, error);
     }
     if (good && w)
-        return finish(w, once, error);
+        return finish(w, bytes, once, error);
     if (good)
         image_refuse(error, "the file contains no filter");
     weir_close(w);
@@ -111,7 +114,7 @@ static struct value *copy(const struct value *v)
 {
     const struct filter_value *from = (const struct filter_value *)v;
     weir_filter *w = weir_clone(from->w, NULL);
-    struct filter_value *f = w ? filter_value_of(w) : NULL;
+    struct filter_value *f = w ? filter_value_of(w, from->bytes - sizeof *f) : NULL;
 
     if (f && from->once && !(f->once = once_copy(from->once))) {
         free_filter(&f->is);
@@ -124,7 +127,7 @@ static size_t memory(const struct value *v)
 {
     const struct filter_value *f = (const struct filter_value *)v;
 
-    return sizeof *f + weir_saved_size(f->w) + once_memory(f->once);
+    return f->bytes + once_memory(f->once);
 }
 
 static size_t blocks(const struct value *v)

@@ -2,67 +2,100 @@
 #include "filter/weir_commands.h"
 #include "server/reply.h"
 #include "server/server.h"
-#include "value/value.h"
+#include "value/job.h"
 
 /* ---- WEIR.MERGE ---- */
 
-/* All sources into one filter, which is then the destination's: nothing is changed if one of
- * them does not fit. */
-static weir_filter *merged(struct rm_ctx *ctx, weir_filter *into, struct rm_string **names,
-                           size_t n)
-{
+struct merge_job {
+    struct job is; /* inputs: the destination, then the sources */
+    weir_filter *result;
+    uint64_t bytes; /* of its memory */
     struct weir_error error;
-    bool good = true;
+};
 
-    for (size_t i = 0; good && i < n; i++) {
-        struct opened o = key_open(ctx, names[i], RM_READ, &family_filter);
-        const struct filter_value *f = o.value;
-
-        if (!f) {
-            if (!o.wrong)
-                reply_error(ctx, WEIRNOKEY, "no such key: source %zu", i + 1);
-            weir_close(into);
-            o.wrong ? key_refuse(ctx, &o) : key_close(&o);
-            return NULL;
-        }
-        if (!into)
-            good = (into = weir_clone(f->w, &error)) != NULL;
-        else
-            good = weir_merge(into, f->w, &error) == WEIR_OK;
-        key_close(&o);
-    }
-    if (good)
-        return into;
-    reply_failure(ctx, &error);
-    weir_close(into);
-    return NULL;
+static const struct filter_value *input(const struct job *job, size_t i)
+{
+    return (const struct filter_value *)job->inputs[i].value;
 }
 
-static int merge(struct rm_ctx *ctx, struct opened *o, struct rm_string **argv, size_t n)
+/* The destination, or else the first source, is copied and the others are merged into it. */
+static void run_merge(struct job *job)
 {
-    struct filter_value *f = o->value;
-    weir_filter *w = f ? weir_clone(f->w, NULL) : NULL;
+    struct merge_job *j = (struct merge_job *)job;
 
-    if (f && !w)
-        return reply_code(ctx, WEIRMEMORY);
-    w = merged(ctx, w, argv + 3, n);
-    if (!w)
-        return RM_OK;
-    if (f) {
-        weir_close(f->w);
-        f->w = w;
-    } else if ((f = filter_value_of(w))) {
-        value_put(o->key, &f->is);
-    } else {
-        return reply_code(ctx, WEIRMEMORY);
+    for (size_t i = 0; i < job->n; i++) {
+        const struct filter_value *f = input(job, i);
+
+        if (!f)
+            continue;
+        if (j->result && weir_merge(j->result, f->w, &j->error) == WEIR_OK)
+            continue;
+        if (j->result) {
+            weir_close(j->result);
+            j->result = NULL;
+            return;
+        }
+        j->bytes = f->bytes;
+        if (!(j->result = weir_clone(f->w, &j->error)))
+            return;
     }
-    key_changed(ctx, argv[1], &f->is, "weir.merge");
-    return reply_ok(ctx);
+}
+
+static void finish_merge(struct rm_ctx *ctx, struct rm_string **argv, int argc, struct job *job)
+{
+    struct merge_job *j = (struct merge_job *)job;
+    struct opened o = key_open(ctx, argv[1], RM_READ | RM_WRITE, &family_filter);
+    struct filter_value *f = o.value;
+    weir_filter *result = j->result;
+
+    (void)argc;
+    j->result = f && result ? f->w : NULL; /* to be freed */
+    if (!result)
+        reply_failure(ctx, &j->error);
+    else if (f)
+        f->w = result;
+    else if ((f = filter_value_of(result, j->bytes)))
+        value_put(o.key, &f->is);
+    else
+        reply_code(ctx, WEIRMEMORY);
+    if (result && f) {
+        server_stats.merges++;
+        key_changed(ctx, argv[1], &f->is, "weir.merge");
+        reply_ok(ctx);
+    }
+    key_close(&o);
+}
+
+static void discard_merge(struct job *job)
+{
+    weir_close(((struct merge_job *)job)->result);
+}
+
+/* False after an error reply. */
+static bool add_sources(struct rm_ctx *ctx, struct job *job, struct rm_string **argv, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        struct opened o = key_open(ctx, argv[3 + i], RM_READ, &family_filter);
+
+        if (o.wrong) {
+            key_refuse(ctx, &o);
+            return false;
+        }
+        if (!o.value) {
+            reply_error(ctx, WEIRNOKEY, "no such key: source %zu", i + 1);
+            key_close(&o);
+            return false;
+        }
+        job_add_input(job, 3 + (int)i, o.value);
+        key_close(&o);
+    }
+    return true;
 }
 
 int command_merge(struct rm_ctx *ctx, struct rm_string **argv, int argc)
 {
-    uint64_t n;
+    struct merge_job *j;
+    uint64_t n, bytes = 0;
 
     if (keys_were_asked(ctx, argv, argc))
         return RM_OK;
@@ -73,13 +106,27 @@ int command_merge(struct rm_ctx *ctx, struct rm_string **argv, int argc)
     struct opened o = key_open(ctx, argv[1], RM_READ | RM_WRITE, &family_filter);
     if (o.wrong)
         return key_refuse(ctx, &o);
-    merge(ctx, &o, argv, n);
-    return key_close(&o);
+    if ((j = job_open(ctx, sizeof *j, n + 1))) {
+        j->is.run = run_merge;
+        j->is.finish = finish_merge;
+        j->is.discard = discard_merge;
+        job_add_input(&j->is, 1, o.value);
+    }
+    key_close(&o);
+    if (!j)
+        return RM_OK;
+    if (!add_sources(ctx, &j->is, argv, n)) {
+        job_close(&j->is);
+        return RM_OK;
+    }
+    for (size_t i = 0; i < j->is.n; i++)
+        bytes += input(&j->is, i) ? input(&j->is, i)->bytes : 0;
+    return job_start(ctx, argv, argc, &j->is, bytes);
 }
 
 /* ---- WEIR.INFO ---- */
 
-#define DUMP_MOST (UINT64_C(512) << 20) /* proto-max-bulk-len, unless it is configured */
+#define DUMP_MAX (UINT64_C(512) << 20) /* proto-max-bulk-len, unless it is configured */
 
 /* The commands, arguments, replies and codes that `weir --at` uses. Raised when an older client
  * could misread a newer module; clients refuse a protocol that is newer than theirs. */
@@ -106,7 +153,7 @@ static void reply_info(struct rm_ctx *ctx, const struct filter_value *f,
     } else if (field == 6 || field == 7) {
         rm.ReplyWithDouble(ctx, field == 6 ? stats->fill : stats->error);
     } else if (field == 10) {
-        reply_text(ctx, weir_saved_size(f->w) < DUMP_MOST ? "possible" : "too large");
+        reply_text(ctx, weir_saved_size(f->w) < DUMP_MAX ? "possible" : "too large");
     } else {
         rm.ReplyWithLongLong(ctx, numbers[field]);
     }

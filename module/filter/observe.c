@@ -96,7 +96,8 @@ static bool was_answered(struct rm_ctx *ctx, const struct filter_value *f,
 static struct filter_value *create(struct rm_ctx *ctx, struct rm_string *name, struct opened *o)
 {
     struct weir_error error;
-    struct filter_value *f = filter_create(ctx, settings_spec(), strlen(settings_spec()), &error);
+    struct filter_value *f =
+        filter_create(ctx, settings_now()->spec, strlen(settings_now()->spec), &error);
     char spec[WEIR_SPEC_MAX];
 
     if (!f) {

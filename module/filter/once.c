@@ -17,15 +17,16 @@ struct answer {
 };
 
 struct producer {
-    uint64_t hash, used; /* used: the clock when it last had a command applied */
+    uint64_t hash, used; /* used: the clock at its last request */
     uint32_t name_size, count;
     struct answer answers[NUMBERS]; /* lowest number first */
     char name[ONCE_NAME];
 };
 
 struct once {
-    uint64_t floor; /* above every number of a producer that was dropped; 0: none was */
+    uint64_t floor; /* above every number of an evicted producer; 0: none was evicted */
     uint64_t clock;
+    uint64_t bytes; /* of memory */
     uint32_t n;
     struct producer *list[PRODUCERS];
 };
@@ -70,7 +71,7 @@ enum once_state once_look(const struct once *o, const struct once_command *c,
     if (c->number > p->answers[0].number || (p->count < NUMBERS && !below))
         return ONCE_FRESH;
     *limit = p->answers[p->count - 1].number;
-    return ONCE_GONE; /* or of this producer before it was dropped, and came again */
+    return ONCE_GONE; /* or applied before the producer was evicted and returned */
 }
 
 /* ---- keeping ---- */
@@ -87,6 +88,15 @@ static size_t bytes_of(uint32_t n)
     return n / 8 + 1;
 }
 
+static size_t memory_of(const struct producer *p)
+{
+    size_t bytes = sizeof *p;
+
+    for (uint32_t i = 0; i < p->count; i++)
+        bytes += bytes_of(p->answers[i].n);
+    return bytes;
+}
+
 /* A place in the list: the next, or that of the producer that was silent longest. */
 static struct producer **place(struct once *o)
 {
@@ -99,6 +109,7 @@ static struct producer **place(struct once *o)
             oldest = &o->list[i];
     uint64_t above = (*oldest)->answers[(*oldest)->count - 1].number + 1;
     o->floor = above > o->floor ? above : o->floor;
+    o->bytes -= memory_of(*oldest);
     free_producer(*oldest);
     return oldest;
 }
@@ -144,10 +155,12 @@ uint8_t *once_begin(struct once **o, const struct once_command *c)
         server_give(known ? NULL : p);
         return NULL;
     }
+    (*o)->bytes -= known ? memory_of(p) : 0;
     if (!known)
         *place(*o) = p;
     p->used = ++(*o)->clock;
     insert(p, a);
+    (*o)->bytes += memory_of(p);
     return a.bits;
 }
 
@@ -181,6 +194,7 @@ struct once *once_copy(const struct once *from)
         return NULL;
     o->floor = from->floor;
     o->clock = from->clock;
+    o->bytes = from->bytes;
     for (; o->n < from->n; o->n++) {
         o->list[o->n] = copy_producer(from->list[o->n]);
         if (!o->list[o->n]) {
@@ -200,12 +214,7 @@ void once_free(struct once *o)
 
 size_t once_memory(const struct once *o)
 {
-    size_t bytes = o ? sizeof *o + o->n * sizeof **o->list : 0;
-
-    for (uint32_t i = 0; o && i < o->n; i++)
-        for (uint32_t j = 0; j < o->list[i]->count; j++)
-            bytes += bytes_of(o->list[i]->answers[j].n);
-    return bytes;
+    return o ? sizeof *o + o->bytes : 0;
 }
 
 size_t once_producers(const struct once *o)
@@ -278,6 +287,7 @@ static bool get_producer(struct weir_bytes *in, struct once *o)
     while (p->count < count)
         if (!get_answer(in, p))
             return false;
+    o->bytes += memory_of(p);
     return true;
 }
 

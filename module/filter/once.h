@@ -35,7 +35,7 @@ struct once_command {
 enum once_state once_look(const struct once *o, const struct once_command *c,
                           const uint8_t **answers, uint64_t *limit);
 
-/* Add a fresh request; returns its reply bits, for the caller to fill in. NULL if memory is short;
+/* Add a fresh request; returns its reply bits, for the caller to fill in. NULL if out of memory;
  * then nothing has changed. Creates *o if it is NULL. */
 uint8_t *once_begin(struct once **o, const struct once_command *c);
 

@@ -4,7 +4,7 @@
 #include "server/server.h"
 #include "value/loading.h"
 
-#define CHUNK_MOST (UINT64_C(256) << 20)
+#define CHUNK_MAX (UINT64_C(256) << 20)
 
 /* ---- WEIR.SAVE ---- */
 
@@ -40,7 +40,7 @@ int command_save(struct rm_ctx *ctx, struct rm_string **argv, int argc)
         return reply_error(ctx, ERR,
                            "invalid cursor; use 0, then the cursor of the previous reply");
     if (argc == 5 &&
-        (!arg_is(argv[3], "CHUNK") || !arg_u64(argv[4], &size) || size == 0 || size > CHUNK_MOST))
+        (!arg_is(argv[3], "CHUNK") || !arg_u64(argv[4], &size) || size == 0 || size > CHUNK_MAX))
         return reply_error(ctx, ERR, "invalid CHUNK; expected 1 to 268435456 bytes");
     struct opened o = key_open(ctx, argv[1], RM_READ, &family_filter);
     const struct value *v = value_of_any(o.key);
@@ -97,13 +97,14 @@ static int load(struct rm_ctx *ctx, struct opened *o, struct rm_string **argv,
 
     if (!l)
         return RM_OK;
-    if (!transfer_fits(ctx, l->have + chunk.size) || !loading_add(l, chunk.data, chunk.size)) {
+    bool fits = transfer_fits(ctx, l->have + chunk.size);
+    if (fits && c->offset == 0)
+        return transfer_finish(ctx, argv, 4, o, l);
+    if (!fits || !loading_add(l, chunk.data, chunk.size)) {
         rm.DeleteKey(o->key);
         rm.Replicate(ctx, "DEL", "s", argv[1]);
         return reply_error(ctx, WEIRMEMORY, "not enough memory, or larger than LARGEST allows");
     }
-    if (c->offset == 0)
-        return transfer_finish(ctx, argv[1], o, l);
     l->chunks = c->total > 0 ? c->chunks : l->chunks;
     key_changed(ctx, argv[1], &l->is, "weir.load");
     return reply_ok(ctx);
@@ -120,6 +121,8 @@ int command_load(struct rm_ctx *ctx, struct rm_string **argv, int argc)
                            "invalid cursor; use the bytes up to the end of the chunk, and 0 for "
                            "the last chunk");
     struct opened o = key_open(ctx, argv[1], RM_READ | RM_WRITE, &family_filter);
+    if (o.busy)
+        return key_refuse(ctx, &o);
     if (o.value || (o.wrong && !o.loading))
         reply_code(ctx, WEIREXISTS);
     else

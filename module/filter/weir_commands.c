@@ -10,7 +10,7 @@
 
 /* ---- items ---- */
 
-/* Words of one: its time, its importance, itself. */
+/* Arguments per item: its time, its importance, the item. */
 static size_t words_of(const struct items *items)
 {
     return 1 + (size_t)items->timed + (size_t)items->weighted;
@@ -106,6 +106,7 @@ struct filter_value *filter_create(struct rm_ctx *ctx, const char *text, size_t 
     uint64_t most = server_obeys(ctx) ? 0 : settings_largest();
     char spec[WEIR_SPEC_MAX];
     struct filter_value *f;
+    uint64_t bytes;
     weir_filter *w;
 
     if (size >= sizeof spec || memchr(text, '\0', size)) {
@@ -115,9 +116,9 @@ struct filter_value *filter_create(struct rm_ctx *ctx, const char *text, size_t 
     }
     memcpy(spec, text, size);
     spec[size] = '\0';
-    if (filter_open(&w, spec, most, error) != WEIR_OK)
+    if (filter_open(&w, spec, most, &bytes, error) != WEIR_OK)
         return NULL;
-    f = filter_value_of(w);
+    f = filter_value_of(w, bytes);
     if (!f)
         image_no_memory(error);
     return f;
@@ -187,7 +188,7 @@ static int command_ask(struct rm_ctx *ctx, struct rm_string **argv, int argc)
     rm.ReplyWithArray(ctx, (long)items.n);
     for (size_t i = 0; i < items.n; i += n) {
         n = items.n - i < ITEMS_AT_ONCE ? items.n - i : ITEMS_AT_ONCE;
-        if (f) { /* without a key nothing was seen */
+        if (f) { /* a missing key has seen nothing */
             items_keys(&items, i, n, f->w, keys);
             weir_ask_many(f->w, keys, n, verdicts);
         }
@@ -207,7 +208,7 @@ static int forget(struct rm_ctx *ctx, struct filter_value *f, const struct items
         bool there = false;
 
         items_keys(items, i, 1, f->w, &key);
-        if (weir_forget(f->w, key, &there, &error) != WEIR_OK) /* then for none of them */
+        if (weir_forget(f->w, key, &there, &error) != WEIR_OK) /* at the first item, or never */
             return reply_failure(ctx, &error);
         if (i == 0)
             rm.ReplyWithArray(ctx, (long)items->n);
@@ -238,7 +239,7 @@ static int command_forget(struct rm_ctx *ctx, struct rm_string **argv, int argc)
 
 /* clang-format off */
 const struct module_command commands_weir[] = {
-    {"weir.create", command_create, "write deny-oom fast", -3, KEY_CHANGE,
+    {"weir.create", command_create, "write deny-oom", -3, KEY_CHANGE,
      "Creates a filter from a spec", "O(memory of the filter)", "spec !NX?"},
     {"weir.observe", command_observe, "write deny-oom fast", -3, KEY_CHANGE,
      "Returns 1 for each item that was seen before, else 0, and records it", "O(items)",

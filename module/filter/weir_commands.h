@@ -1,4 +1,4 @@
-/* weir_commands.h - the commands WEIR.*, what a key of theirs holds, and their items. */
+/* weir_commands.h - the commands WEIR.*, the values of their keys, and their items. */
 #ifndef MODULE_WEIR_COMMANDS_H
 #define MODULE_WEIR_COMMANDS_H
 
@@ -9,18 +9,20 @@
 #include "server/abi.h"
 #include "value/value.h"
 
-/* ---- a filter, and the answers given to producers ---- */
+/* ---- a filter, and the replies kept for producers ---- */
 
 struct filter_value {
     struct value is;
     weir_filter *w;
-    bool timed;        /* it has a span=, and wants to know the time */
-    bool fixed;        /* it was made whole (weir build --fixed), and takes no more keys */
+    uint64_t bytes;    /* of memory, as the allocator counts it */
+    bool timed;        /* it has span=, so it needs the time */
+    bool fixed;        /* it accepts no keys (weir build --fixed) */
     struct once *once; /* NULL: no producer so far */
 };
 
-/* From a filter, which is closed if memory is short: then NULL. */
-struct filter_value *filter_value_of(weir_filter *w);
+/* A value that owns a filter of this many bytes. NULL if out of memory; then the filter is
+ * closed. */
+struct filter_value *filter_value_of(weir_filter *w, uint64_t bytes);
 
 /* ---- items of a command: bytes or hashes, with or without time and importance ---- */
 
@@ -30,15 +32,15 @@ struct items {
     bool hashed;     /* 16 bytes each: lo and hi of struct weir_key, little-endian */
     bool timed;      /* a time in milliseconds before each */
     bool weighted;   /* an importance before each */
-    bool may_lack;   /* no items are valid too */
+    bool may_lack;   /* having no items is valid */
     uint64_t latest; /* the highest of their times */
 };
 
-/* Take the rest of the arguments: NULL, or what is wrong with them. All are checked, because a
- * command is carried out completely or not at all. */
+/* Parse the rest of the arguments: NULL, or what is wrong. All are checked, because a command is
+ * carried out completely or not at all. */
 const char *items_take(struct items *items, struct rm_string **argv, int argc);
 
-/* The keys of n items, from a number on. */
+/* Hash n items, from a number on. */
 void items_keys(const struct items *items, size_t from, size_t n, const weir_filter *w,
                 struct weir_key *keys);
 

@@ -1,9 +1,8 @@
 /* abi.h - the part of the module interface of Redis and Valkey that is used here.
  *
- * The server hands a context to RedisModule_OnLoad(), whose first word is a function that
- * finds every other one by its name. So nothing is linked; server.c asks for each name
- * of the list below and keeps what it gets in `rm`. What is newer than Redis 7.0 may be
- * missing, and is tested before it is called.
+ * The server passes a context to RedisModule_OnLoad(). Its first word is a function that finds all
+ * others by name, so nothing is linked. server.c looks up each name of the list below and stores it
+ * in `rm`. Calls newer than Redis 7.0 may be missing and are tested before use.
  *
  * Numbers and layouts are those of the servers' documented interface (version 1). */
 #ifndef MODULE_ABI_H
@@ -21,6 +20,8 @@ struct rm_digest;
 struct rm_command;
 struct rm_defrag;
 struct rm_key_options;
+struct rm_blocked;
+struct rm_info;
 
 enum { RM_OK = 0, RM_ERR = 1 };
 enum { RM_API_VERSION = 1 };
@@ -31,11 +32,15 @@ enum { RM_KEY_EMPTY = 0 };
 
 /* Of GetContextFlags. */
 enum {
+    RM_CTX_LUA = 1 << 0,
+    RM_CTX_MULTI = 1 << 1,
     RM_CTX_REPLICA = 1 << 3,
     RM_CTX_REPLICATED = 1 << 12,
     RM_CTX_LOADING = 1 << 13,
-    RM_CTX_ASYNC_LOADING = 1 << 23,
-    RM_CTX_CHILD = 1 << 20
+    RM_CTX_CHILD = 1 << 20,
+    RM_CTX_DENY_BLOCKING = 1 << 21,
+    RM_CTX_RESP3 = 1 << 22,
+    RM_CTX_ASYNC_LOADING = 1 << 23
 };
 
 /* Classes of keyspace events: 'd', of modules. */
@@ -78,7 +83,7 @@ struct rm_type_methods {
     void *(*copy2)(struct rm_key_options *ctx, const void *value);
 };
 
-/* ---- what COMMAND DOCS tells of a command ---- */
+/* ---- the description of a command, for COMMAND DOCS ---- */
 
 enum rm_arg_type {
     RM_ARG_STRING,
@@ -163,6 +168,8 @@ struct rm_command_info {
 /* ---- the calls ---- */
 
 typedef int (*rm_command_call)(struct rm_ctx *ctx, struct rm_string **argv, int argc);
+typedef void (*rm_info_call)(struct rm_info *info, int for_crash_report);
+typedef void (*rm_free_call)(struct rm_ctx *ctx, void *data);
 typedef int (*rm_apply_call)(struct rm_ctx *ctx, void *data, struct rm_string **error);
 typedef struct rm_string *(*rm_get_string_call)(const char *name, void *data);
 typedef int (*rm_set_string_call)(const char *name, struct rm_string *value, void *data,
@@ -173,7 +180,7 @@ typedef int (*rm_set_number_call)(const char *name, long long value, void *data,
 typedef int (*rm_get_enum_call)(const char *name, void *data);
 typedef int (*rm_set_enum_call)(const char *name, int value, void *data, struct rm_string **error);
 
-/* CALL(result, name, arguments) for what Redis 7.0 has, NEWER() for what may be missing. */
+/* CALL(result, name, arguments) for calls of Redis 7.0, NEWER() for calls that may be missing. */
 /* clang-format off */
 #define RM_CALLS(CALL, NEWER) \
     CALL(int, SetModuleAttribs, (struct rm_ctx *, const char *name, int version, int api)) \
@@ -182,6 +189,7 @@ typedef int (*rm_set_enum_call)(const char *name, int value, void *data, struct 
     CALL(void, Log, (struct rm_ctx *, const char *level, const char *format, ...)) \
     CALL(void *, Alloc, (size_t)) \
     CALL(void *, TryAlloc, (size_t)) \
+    CALL(void *, Calloc, (size_t, size_t)) \
     CALL(void, Free, (void *)) \
     CALL(size_t, MallocSize, (void *)) \
     CALL(long long, Milliseconds, (void)) \
@@ -227,6 +235,13 @@ typedef int (*rm_set_enum_call)(const char *name, int value, void *data, struct 
     CALL(void *, ModuleTypeGetValue, (struct rm_key *)) \
     CALL(int, ModuleTypeSetValue, (struct rm_key *, struct rm_type *, void *)) \
     CALL(int, DeleteKey, (struct rm_key *)) \
+    CALL(struct rm_blocked *, BlockClient, (struct rm_ctx *, rm_command_call reply, \
+                              rm_command_call timeout, rm_free_call, long long milliseconds)) \
+    CALL(int, UnblockClient, (struct rm_blocked *, void *)) \
+    CALL(void *, GetBlockedClientPrivateData, (struct rm_ctx *)) \
+    CALL(int, RegisterInfoFunc, (struct rm_ctx *, rm_info_call)) \
+    CALL(int, InfoAddSection, (struct rm_info *, const char *name)) \
+    CALL(int, InfoAddFieldULongLong, (struct rm_info *, const char *name, unsigned long long)) \
     CALL(int, Replicate, (struct rm_ctx *, const char *command, const char *format, ...)) \
     CALL(int, ReplicateVerbatim, (struct rm_ctx *)) \
     CALL(int, NotifyKeyspaceEvent, (struct rm_ctx *, int class, const char *, struct rm_string *)) \
@@ -234,6 +249,10 @@ typedef int (*rm_set_enum_call)(const char *name, int value, void *data, struct 
                                             struct rm_type_methods *)) \
     CALL(void, SaveStringBuffer, (struct rm_io *, const char *, size_t)) \
     CALL(char *, LoadStringBuffer, (struct rm_io *, size_t *)) \
+    CALL(void, SaveUnsigned, (struct rm_io *, uint64_t)) \
+    CALL(uint64_t, LoadUnsigned, (struct rm_io *)) \
+    CALL(void, SaveDouble, (struct rm_io *, double)) \
+    CALL(double, LoadDouble, (struct rm_io *)) \
     CALL(int, IsIOError, (struct rm_io *)) \
     CALL(void, LogIOError, (struct rm_io *, const char *level, const char *format, ...)) \
     CALL(void, EmitAOF, (struct rm_io *, const char *command, const char *format, ...)) \
@@ -251,7 +270,7 @@ typedef int (*rm_set_enum_call)(const char *name, int value, void *data, struct 
 
 #define RM_MEMBER(result, name, arguments) result(*name) arguments;
 
-/* What this server has; of the newer ones some are NULL. */
+/* The calls of this server; newer ones may be NULL. */
 extern struct rm_calls {
     RM_CALLS(RM_MEMBER, RM_MEMBER)
 } rm;

@@ -6,9 +6,9 @@
 #include <string.h>
 #include <weir.h>
 
-#define ARGS_MOST 16
-#define PARTS_MOST 3 /* of an argument that is several words */
-#define TEXT_MOST 512
+#define ARGS_MAX 16
+#define PARTS_MAX 3 /* of an argument that is several words */
+#define TEXT_MAX 512
 
 static const struct rm_info_version info_version = {
     1, sizeof(struct rm_history), sizeof(struct rm_key_spec), sizeof(struct rm_arg)};
@@ -38,8 +38,8 @@ static const struct rm_key_spec counted_read = {
 };
 
 struct command_doc {
-    struct rm_arg args[ARGS_MOST + 1], parts[ARGS_MOST + 1][PARTS_MOST + 1];
-    char text[TEXT_MOST];
+    struct rm_arg args[ARGS_MAX + 1], parts[ARGS_MAX + 1][PARTS_MAX + 1];
+    char text[TEXT_MAX];
 };
 
 static void describe_type(struct rm_arg *arg)
@@ -48,12 +48,12 @@ static void describe_type(struct rm_arg *arg)
         arg->type = *arg->name++ == '#' ? RM_ARG_INTEGER : RM_ARG_DOUBLE;
 }
 
-/* Words that stand together, with commas between them; called as the first is. */
+/* Names with commas between them form a block that is named after the first. */
 static void describe_parts(char *words, struct rm_arg *arg, struct rm_arg *parts)
 {
     char *rest = words;
 
-    for (int i = 0; rest && i < PARTS_MOST; i++) {
+    for (int i = 0; rest && i < PARTS_MAX; i++) {
         parts[i] = (struct rm_arg){.name = strsep(&rest, ","), .key_spec = -1};
         describe_type(&parts[i]);
         parts[i + 1] = (struct rm_arg){0};
@@ -63,7 +63,7 @@ static void describe_parts(char *words, struct rm_arg *arg, struct rm_arg *parts
     arg->inner = parts;
 }
 
-/* One word of a command's arguments; it is cut into pieces where it lies. */
+/* Describe one word of a command's arguments. Modifies the word. */
 static void describe(char *word, struct rm_arg *arg, struct rm_arg *parts)
 {
     size_t size = strlen(word);
@@ -96,8 +96,8 @@ static void describe_all(const struct module_command *c, struct command_doc *d)
     args[0] = (struct rm_arg){.name = "key", .type = RM_ARG_KEY, .key_spec = 0};
     if (c->arity == -1)
         args[0].flags = RM_ARG_OPTIONAL;
-    snprintf(d->text, TEXT_MOST, "%s", c->arguments);
-    for (char *word = strtok(d->text, " "); word && n < ARGS_MOST; word = strtok(NULL, " "), n++)
+    snprintf(d->text, TEXT_MAX, "%s", c->arguments);
+    for (char *word = strtok(d->text, " "); word && n < ARGS_MAX; word = strtok(NULL, " "), n++)
         describe(word, &args[n], d->parts[n]);
     if (c->keys == KEYS_COUNTED) { /* after their number */
         args[2].type = RM_ARG_KEY;

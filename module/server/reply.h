@@ -1,7 +1,7 @@
 /* reply.h - replies of all command families, and the error codes of WEIR.*.
  *
  * An error reply begins with a code. Programs act on the code; the text after it is for people
- * and may change in any release. docs/module.md tells clients what to do for each code. */
+ * and may change in any release. docs/module.md documents what clients should do. */
 #ifndef MODULE_REPLY_H
 #define MODULE_REPLY_H
 
@@ -51,7 +51,7 @@ void reply_bool(struct rm_ctx *ctx, bool yes);
 
 void reply_text(struct rm_ctx *ctx, const char *text);
 
-/* A name and a number, of a map. */
+/* A name and a number in a map. */
 void reply_field(struct rm_ctx *ctx, const char *name, long long number);
 
 #endif

@@ -36,6 +36,16 @@ const char *server_find_calls(struct rm_ctx *ctx)
     return NULL;
 }
 
+#define LARGE ((size_t)1 << 20)
+
+uint64_t server_bytes(void *block)
+{
+    return block ? rm.MallocSize(block) : 0;
+}
+
+/* Before Redis 7.4 no call returns zeroed memory without writing to it, except Calloc(), which ends
+ * the server if there is no memory. So a large block is allocated for a moment to see whether it
+ * can be. */
 void *server_take(size_t size)
 {
     void *block;
@@ -43,8 +53,13 @@ void *server_take(size_t size)
     if (rm.TryCalloc)
         return rm.TryCalloc(1, size);
     block = rm.TryAlloc(size);
-    if (block)
-        memset(block, 0, size);
+    if (!block)
+        return NULL;
+    if (size >= LARGE) {
+        rm.Free(block);
+        return rm.Calloc(1, size);
+    }
+    memset(block, 0, size);
     return block;
 }
 
@@ -116,4 +131,40 @@ bool arg_text(const struct rm_string *arg, char *text, size_t size)
     memcpy(text, bytes.data, bytes.size);
     text[bytes.size] = '\0';
     return true;
+}
+
+/* ---- statistics ---- */
+
+struct server_stats server_stats;
+
+uint64_t stats_start(void)
+{
+    return rm.MonotonicMicroseconds();
+}
+
+void stats_stop(uint64_t start)
+{
+    uint64_t took = rm.MonotonicMicroseconds() - start;
+
+    server_stats.longest_call = took > server_stats.longest_call ? took : server_stats.longest_call;
+}
+
+/* The server puts the module's name before each section and field. */
+static void info(struct rm_info *to, int for_crash_report)
+{
+    (void)for_crash_report;
+    rm.InfoAddSection(to, "stats");
+    rm.InfoAddFieldULongLong(to, "values", atomic_load(&server_stats.values));
+    rm.InfoAddFieldULongLong(to, "evictions", server_stats.evictions);
+    rm.InfoAddFieldULongLong(to, "merges", server_stats.merges);
+    rm.InfoAddFieldULongLong(to, "background_jobs", server_stats.jobs);
+    rm.InfoAddFieldULongLong(to, "longest_call_usec", server_stats.longest_call);
+    rm.InfoAddSection(to, "memory");
+    rm.InfoAddFieldULongLong(to, "bytes", atomic_load(&server_stats.bytes));
+    rm.InfoAddFieldULongLong(to, "largest", settings_largest());
+}
+
+int stats_register(struct rm_ctx *ctx)
+{
+    return rm.RegisterInfoFunc(ctx, info);
 }

@@ -1,8 +1,9 @@
-/* server.h - the server that has loaded the module: its calls, memory and time, arguments, settings
- * and commands. */
+/* server.h - the server that loaded the module: its calls, memory and clock, arguments of commands,
+ * settings, tables of commands. */
 #ifndef MODULE_SERVER_H
 #define MODULE_SERVER_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <weir.h>
@@ -11,81 +12,110 @@
 
 /* ---- calls, memory and time ---- */
 
-/* Find every call of abi.h. NULL, or the name of one that the server does not have. */
+/* Find all calls of abi.h. NULL, or the name of one that the server lacks. */
 const char *server_find_calls(struct rm_ctx *ctx);
 
-/* Zeroed memory that the server counts; NULL if there is none. */
+/* Zeroed memory that counts in used_memory; NULL if there is none. Large blocks are not written to,
+ * so that their pages exist from their first use on. */
 void *server_take(size_t size);
-void server_give(void *block);
+void server_give(void *block); /* NULL is allowed */
 
-/* Did the command come from a master, an AOF or an RDB? Then it was allowed once, and is
- * carried out whatever the limits are here. */
+/* Bytes of a block as the allocator counts them; 0 for NULL. */
+uint64_t server_bytes(void *block);
+
+/* Is the command from a master or an AOF? It was allowed there, so no limits apply here. */
 bool server_obeys(struct rm_ctx *ctx);
 
-/* Milliseconds since 1970: the server's clock at the first call, and the time that has passed
- * since. Setting the clock of a running server changes nothing. */
+/* Milliseconds since 1970: the server's clock at the first call, plus the time elapsed since.
+ * Setting the clock of a running server changes nothing. */
 uint64_t server_time(void);
 
-/* The latest time that a command may have: a day ahead of the server's clock; any, if the server
- * obeys. */
+/* The latest time that a command may have: a day ahead of the server's clock. No limit if
+ * server_obeys(). */
 uint64_t server_time_most(struct rm_ctx *ctx);
 
 /* ---- arguments of a command ---- */
 
-/* The argument is this word, in any case. */
+/* Is the argument this word? Ignores case. */
 bool arg_is(const struct rm_string *arg, const char *word);
 
 struct weir_bytes arg_bytes(const struct rm_string *arg);
 
-/* A whole number below 2^64, of digits alone. */
+/* A number below 2^64, digits only. */
 bool arg_u64(const struct rm_string *arg, uint64_t *number);
 
-/* As text of at most size - 1 characters, none of them NUL. */
+/* Copy as text; false if it has size or more characters, or a NUL. */
 bool arg_text(const struct rm_string *arg, char *text, size_t size);
 
-#define ITEMS_AT_ONCE 256 /* that a command hands to the library's batch calls */
+#define ITEMS_AT_ONCE 256 /* items per batch call of the library */
 
-/* ---- settings: what a server's owner may choose, as arguments of the module, and most of it by
- * CONFIG SET later ---- */
+/* ---- settings: arguments of the module, and CONFIG parameters ---- */
 
-/* Read the arguments: NAME word, DEFAULT spec, LARGEST bytes, DIALECT redis|valkey. NULL, or a
- * spec that says what is wrong. The first thing to be called. */
+struct settings {
+    char name[64];            /* of the module */
+    char spec[WEIR_SPEC_MAX]; /* of a filter that WEIR.OBSERVE creates */
+    long long largest;        /* bytes that a client's value may have, 0: no limit */
+    int dialect;
+
+    /* Filters that BF.* and CF.* create, as RedisBloom names and limits them. */
+    double bf_error;
+    long long bf_capacity, bf_expansion;
+    long long cf_capacity, cf_bucket_size, cf_moves, cf_expansion, cf_max_filters;
+};
+
+const struct settings *settings_now(void);
+
+/* Read the arguments of the module. NULL, or what is wrong. To be called first. */
 const char *settings_read(struct rm_string **argv, int argc);
 
-/* Tell the server of them: RM_OK or RM_ERR. */
+/* Register the CONFIG parameters: RM_OK or RM_ERR. */
 int settings_register(struct rm_ctx *ctx);
 
-const char *settings_name(void); /* of the module */
-const char *settings_spec(void); /* of a filter that WEIR.OBSERVE creates */
-uint64_t settings_largest(void); /* bytes that a client's filter may take, 0: any */
-bool settings_valkey(void);      /* answer as valkey-bloom where that differs */
+uint64_t settings_largest(void);
+bool settings_valkey(void); /* reply as valkey-bloom if that differs */
 
-/* ---- tables of commands, and how the server is told of them ---- */
+/* ---- statistics, for INFO ---- */
+
+extern struct server_stats {
+    atomic_uint_fast64_t values, bytes; /* as they were after their last change */
+    uint64_t evictions;                 /* items that TOPK.* expelled */
+    uint64_t merges;
+    uint64_t jobs;         /* commands that ran in a thread */
+    uint64_t longest_call; /* microseconds that the server was busy with one large command */
+} server_stats;
+
+/* Around work that can take long: stats_stop(stats_start()). */
+uint64_t stats_start(void);
+void stats_stop(uint64_t start);
+
+/* Register the sections of INFO. */
+int stats_register(struct rm_ctx *ctx);
+
+/* ---- tables of commands ---- */
 
 /* Which arguments are keys. */
 enum command_keys {
     KEY_READ,    /* the first is read */
-    KEY_CHANGE,  /* and changed, or made */
-    KEYS_COUNTED /* the first is changed by those that the second counts */
+    KEY_CHANGE,  /* the first is changed or created */
+    KEYS_COUNTED /* the first is changed; the second is the number of keys that are read */
 };
 
 struct module_command {
     const char *name;
     rm_command_call call;
-    const char *flags; /* as the server calls them */
+    const char *flags; /* in the server's words */
     int arity;         /* with the name; -n: n or more */
     enum command_keys keys;
     const char *summary, *complexity;
 
-    /* A word each: name, #integer, %double, TOKEN=name, or !TOKEN alone; a '?' at the end for
-     * what may be left out, a '+' for what may be repeated. With commas between them, names that
-     * stand together. The key is not named. */
+    /* The arguments after the key, a word each: name, #integer, %double, TOKEN=name, or !TOKEN. A
+     * '?' at the end makes it optional, a '+' repeatable. Names with commas between them stand
+     * together. */
     const char *arguments;
 };
 
-/* Make the commands of a list that ends with a NULL name, all of one ACL category where
- * the server has such. False if another module has one of them: then none is made that
- * was not before it. */
+/* Register the commands of a list that ends with a NULL name, in an ACL category if the server
+ * supports that. False if another module has registered one of them. */
 bool commands_create(struct rm_ctx *ctx, const struct module_command *list, const char *category);
 
 extern const struct module_command commands_weir[], commands_bf[], commands_cf[], commands_cms[],

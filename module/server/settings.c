@@ -7,33 +7,49 @@
 #include <strings.h>
 #include <weir.h>
 
-#define LARGEST_DEFAULT (UINT64_C(1) << 30)
+#define LARGEST_DEFAULT (1LL << 30)
 #define NAME_DEFAULT "weir"
 #define SPEC_DEFAULT "memory=1M"
 
-static struct {
-    char name[64];
-    char spec[WEIR_SPEC_MAX];
-    uint64_t largest;
-    int dialect;
-} now = {NAME_DEFAULT, SPEC_DEFAULT, LARGEST_DEFAULT, 0};
+static struct settings now = {
+    .name = NAME_DEFAULT,
+    .spec = SPEC_DEFAULT,
+    .largest = LARGEST_DEFAULT,
+    .bf_error = 0.01,
+    .bf_capacity = 100,
+    .bf_expansion = 2,
+    .cf_capacity = 1024,
+    .cf_bucket_size = 2,
+    .cf_moves = 20,
+    .cf_expansion = 1,
+    .cf_max_filters = 32,
+};
 
 static const char *dialects[] = {"redis", "valkey"};
 static const int dialect_values[] = {0, 1};
 
-const char *settings_name(void)
-{
-    return now.name;
-}
+/* Numbers of RedisBloom, by its names, with its limits. */
+static const struct number_setting {
+    const char *name;
+    long long *value, min, max;
+} numbers[] = {
+    {"bf-initial-size", &now.bf_capacity, 1, 1LL << 30},
+    {"bf-expansion-factor", &now.bf_expansion, 0, 32768},
+    {"cf-initial-size", &now.cf_capacity, 2, 1LL << 40},
+    {"cf-bucket-size", &now.cf_bucket_size, 1, 255},
+    {"cf-max-iterations", &now.cf_moves, 1, 65535},
+    {"cf-expansion-factor", &now.cf_expansion, 0, 32768},
+    {"cf-max-expansions", &now.cf_max_filters, 1, 65535},
+};
 
-const char *settings_spec(void)
+const struct settings *settings_now(void)
 {
-    return now.spec;
+    return &now;
 }
 
 uint64_t settings_largest(void)
 {
-    return now.largest;
+    return (uint64_t)now.largest;
 }
 
 bool settings_valkey(void)
@@ -60,7 +76,7 @@ static const char *set_spec(const char *text, size_t size)
     }
     weir_spec_traits(WEIR_KIND_FILTER, whole, &traits, NULL);
     if (!(traits & WEIR_CAN_OBSERVE))
-        return "DEFAULT: this filter takes no new keys; use one that does, for example recent";
+        return "DEFAULT: this filter cannot add keys; use one that can, for example recent";
     memcpy(now.spec, spec, size + 1);
     return NULL;
 }
@@ -75,9 +91,9 @@ static const char *set_largest(const char *text)
         if (end > text && *text != '-' && strcasecmp(end, units[i]) == 0) {
             int shift = 10 * (i > 3 ? i - 3 : i);
 
-            if (bytes > (uint64_t)INT64_MAX >> shift)
+            if (bytes > (unsigned long long)INT64_MAX >> shift)
                 break;
-            now.largest = (uint64_t)bytes << shift;
+            now.largest = (long long)bytes << shift;
             return NULL;
         }
     return "LARGEST: invalid size; use bytes, for example 512mb or 1gb, or 0 for no limit";
@@ -129,57 +145,88 @@ const char *settings_read(struct rm_string **argv, int argc)
 
 /* ---- CONFIG ---- */
 
-static struct rm_string *get_spec_setting(const char *name, void *data)
+/* The server does not free what a getter of a string returns. */
+static struct rm_string *returned(const char *text)
 {
-    static struct rm_string *told; /* the server does not free it */
+    static struct rm_string *last;
 
-    (void)name;
-    (void)data;
-    if (told)
-        rm.FreeString(NULL, told);
-    told = rm.CreateString(NULL, now.spec, strlen(now.spec));
-    return told;
+    if (last)
+        rm.FreeString(NULL, last);
+    last = rm.CreateString(NULL, text, strlen(text));
+    return last;
 }
 
-static int set_spec_setting(const char *name, struct rm_string *value, void *data,
-                            struct rm_string **error)
+static int refused(const char *why, struct rm_string **error)
 {
-    size_t size;
-    const char *text = rm.StringPtrLen(value, &size);
-    const char *why = set_spec(text, size);
-
-    (void)name;
-    (void)data;
     if (why)
         *error = rm.CreateString(NULL, why, strlen(why));
     return why ? RM_ERR : RM_OK;
 }
 
-static long long get_largest_setting(const char *name, void *data)
+static struct rm_string *get_spec(const char *name, void *data)
 {
     (void)name;
     (void)data;
-    return (long long)now.largest;
+    return returned(now.spec);
 }
 
-static int set_largest_setting(const char *name, long long value, void *data,
-                               struct rm_string **error)
+static int set_spec_string(const char *name, struct rm_string *value, void *data,
+                           struct rm_string **error)
 {
+    size_t size;
+    const char *text = rm.StringPtrLen(value, &size);
+
     (void)name;
     (void)data;
-    (void)error;
-    now.largest = (uint64_t)value;
+    return refused(set_spec(text, size), error);
+}
+
+static struct rm_string *get_error_rate(const char *name, void *data)
+{
+    char text[32];
+
+    (void)name;
+    (void)data;
+    snprintf(text, sizeof text, "%g", now.bf_error);
+    return returned(text);
+}
+
+static int set_error_rate(const char *name, struct rm_string *value, void *data,
+                          struct rm_string **error)
+{
+    double rate;
+
+    (void)name;
+    (void)data;
+    if (rm.StringToDouble(value, &rate) != RM_OK || !(rate > 0 && rate < 1))
+        return refused("bf-error-rate: expected a number above 0 and below 1", error);
+    now.bf_error = rate;
     return RM_OK;
 }
 
-static int get_dialect_setting(const char *name, void *data)
+static long long get_number_setting(const char *name, void *data)
+{
+    (void)name;
+    return *(long long *)data;
+}
+
+static int set_number_setting(const char *name, long long value, void *data,
+                              struct rm_string **error)
+{
+    (void)name;
+    (void)error;
+    *(long long *)data = value;
+    return RM_OK;
+}
+
+static int get_dialect(const char *name, void *data)
 {
     (void)name;
     (void)data;
     return now.dialect;
 }
 
-static int set_dialect_setting(const char *name, int value, void *data, struct rm_string **error)
+static int set_dialect_value(const char *name, int value, void *data, struct rm_string **error)
 {
     (void)name;
     (void)data;
@@ -188,16 +235,32 @@ static int set_dialect_setting(const char *name, int value, void *data, struct r
     return RM_OK;
 }
 
+static bool register_numbers(struct rm_ctx *ctx)
+{
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        const struct number_setting *n = &numbers[i];
+
+        if (rm.RegisterNumericConfig(ctx, n->name, *n->value, RM_CONFIG_DEFAULT, n->min, n->max,
+                                     get_number_setting, set_number_setting, NULL,
+                                     n->value) != RM_OK)
+            return false;
+    }
+    return true;
+}
+
 int settings_register(struct rm_ctx *ctx)
 {
-    if (rm.RegisterStringConfig(ctx, "default", now.spec, RM_CONFIG_DEFAULT, get_spec_setting,
-                                set_spec_setting, NULL, NULL) != RM_OK ||
-        rm.RegisterNumericConfig(ctx, "largest", (long long)now.largest, RM_CONFIG_MEMORY, 0,
-                                 INT64_MAX, get_largest_setting, set_largest_setting, NULL,
-                                 NULL) != RM_OK ||
+    if (rm.RegisterStringConfig(ctx, "default", now.spec, RM_CONFIG_DEFAULT, get_spec,
+                                set_spec_string, NULL, NULL) != RM_OK ||
+        rm.RegisterStringConfig(ctx, "bf-error-rate", "0.01", RM_CONFIG_DEFAULT, get_error_rate,
+                                set_error_rate, NULL, NULL) != RM_OK ||
+        rm.RegisterNumericConfig(ctx, "largest", now.largest, RM_CONFIG_MEMORY, 0, INT64_MAX,
+                                 get_number_setting, set_number_setting, NULL,
+                                 &now.largest) != RM_OK ||
         rm.RegisterEnumConfig(ctx, "dialect", now.dialect, RM_CONFIG_DEFAULT, dialects,
-                              dialect_values, 2, get_dialect_setting, set_dialect_setting, NULL,
-                              NULL) != RM_OK)
+                              dialect_values, 2, get_dialect, set_dialect_value, NULL,
+                              NULL) != RM_OK ||
+        !register_numbers(ctx))
         return RM_ERR;
     return rm.LoadConfigs(ctx);
 }

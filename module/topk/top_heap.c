@@ -1,14 +1,16 @@
-/* top_heap.c - counting an item, and who is kept: see top_value.h. */
+/* top_heap.c - counting an item, and the heap: see top_value.h. */
 #include <string.h>
 
 #include "server/server.h"
 #include "topk/top_value.h"
+#include "value/redisbloom.h"
 
 /* ---- the index ---- */
 
 static uint64_t hash_of(const struct top *t, struct weir_bytes item)
 {
-    return weir_sketch_hash(t->s, item.data, item.size).lo;
+    return t->s ? weir_sketch_hash(t->s, item.data, item.size).lo
+                : murmur32(item.data, item.size, 1919);
 }
 
 static uint64_t next_slot(const struct top *t, uint64_t slot)
@@ -42,7 +44,7 @@ static void index_put(struct top *t, uint64_t place)
     t->heap[place].slot = (uint32_t)i;
 }
 
-/* Those after it move up, unless they are before their home then. */
+/* Remove a slot: later ones move up, unless that is before their home slot. */
 static void index_take(struct top *t, uint64_t place)
 {
     uint64_t hole = t->heap[place].slot, mask = t->slots - 1;
@@ -67,7 +69,8 @@ void top_index(struct top *t)
 
         if (!e->item)
             continue;
-        e->hash = hash_of(t, (struct weir_bytes){e->item, e->size});
+        if (t->s)
+            e->hash = hash_of(t, (struct weir_bytes){e->item, e->size});
         index_put(t, i);
     }
 }
@@ -97,8 +100,8 @@ static void sift_down(struct top *t, uint64_t at)
     place(t, at, moving);
 }
 
-/* Without these few bytes the server could not read a command either; of a large item they are
- * taken before it is counted, so that there is no half of a command. */
+/* Without memory for a small item the server could not read a command either. Memory for a large
+ * one is taken before it is counted, so that a command is not half done. */
 #define LARGE 4096
 
 static char *copy_of(struct weir_bytes item)
@@ -110,15 +113,36 @@ static char *copy_of(struct weir_bytes item)
     return copy;
 }
 
+uint64_t top_item_bytes(uint64_t size)
+{
+    uint64_t step = 16;
+
+    while (size > 8 * step)
+        step *= 2;
+    return size <= step ? step : (size + step - 1) / step * step;
+}
+
 static void keep(struct top *t, struct weir_bytes item, char *copy, uint64_t hash, uint32_t count,
                  struct kept *expelled)
 {
     *expelled = t->heap[0];
     if (expelled->item)
         index_take(t, 0);
+    t->bytes += top_item_bytes(item.size) - (expelled->item ? top_item_bytes(expelled->size) : 0);
     t->heap[0] = (struct kept){copy, hash, (uint32_t)item.size, count, 0};
     index_put(t, 0);
     sift_down(t, 0);
+}
+
+static uint64_t count_item(struct top *t, struct weir_bytes item, uint64_t hash, uint64_t amount)
+{
+    uint64_t count;
+
+    if (!t->s)
+        return buckets_add(t, item, (uint32_t)hash, amount);
+    weir_sketch_add(t->s, item, amount);
+    count = weir_sketch_ask(t->s, item).count;
+    return count < UINT32_MAX ? count : UINT32_MAX;
 }
 
 bool top_add(struct top *t, struct weir_bytes item, uint64_t amount, struct kept *expelled)
@@ -132,9 +156,7 @@ bool top_add(struct top *t, struct weir_bytes item, uint64_t amount, struct kept
         return true;
     if (item.size >= LARGE && !(copy = copy_of(item)))
         return false;
-    weir_sketch_add(t->s, item, amount);
-    count = weir_sketch_ask(t->s, item).count;
-    count = count < UINT32_MAX ? count : UINT32_MAX;
+    count = count_item(t, item, hash, amount);
     e = count > 0 && count >= t->heap[0].count ? find(t, item, hash) : NULL;
     if (count == 0 || count < t->heap[0].count) {
         server_give(copy);
@@ -148,7 +170,7 @@ bool top_add(struct top *t, struct weir_bytes item, uint64_t amount, struct kept
     return true;
 }
 
-/* ---- asking ---- */
+/* ---- queries ---- */
 
 bool top_has(const struct top *t, struct weir_bytes item)
 {
@@ -157,10 +179,12 @@ bool top_has(const struct top *t, struct weir_bytes item)
 
 uint64_t top_count(const struct top *t, struct weir_bytes item)
 {
-    return weir_sketch_ask(t->s, item).count;
+    if (t->s)
+        return weir_sketch_ask(t->s, item).count;
+    return buckets_count(t, item, top_has(t, item) ? t->heap[0].count : 0);
 }
 
-/* Merge sort: equals keep their order. */
+/* Merge sort, which is stable. */
 static void sort(struct kept *list, struct kept *spare, size_t n)
 {
     size_t half = n / 2, a = 0, b = half;

@@ -5,11 +5,10 @@
 #include <string.h>
 
 #include "server/server.h"
-#include "value/image.h"
-#include "value/value.h"
+#include "value/redisbloom.h"
 
 #define SKETCH_DEFAULT "heavykeeper keys=1 width=%llu depth=%llu decay=%.9g"
-#define K_MOST (UINT64_C(1) << 31)
+#define K_MAX (UINT64_C(1) << 31)
 
 /* ---- opening ---- */
 
@@ -29,6 +28,7 @@ static void free_top(struct value *v)
         server_give(t->heap[i].item);
     server_give(t->heap);
     server_give(t->index);
+    server_give(t->buckets);
     weir_sketch_close(t->s);
     server_give(t);
 }
@@ -43,48 +43,53 @@ static uint64_t slots_for(uint64_t k)
 }
 
 /* Without a sketch yet. */
-static struct top *make(const struct top_wish *wish, uint64_t most)
+static struct top *make(const struct top_request *request, uint64_t most)
 {
-    uint64_t bytes = wish->k * (sizeof(struct kept) + 4 * sizeof(uint32_t));
+    uint64_t bytes = request->k * (sizeof(struct kept) + 4 * sizeof(uint32_t));
     struct top *t =
-        wish->k <= K_MOST && (most == 0 || bytes < most) ? server_take(sizeof *t) : NULL;
+        request->k <= K_MAX && (most == 0 || bytes < most) ? server_take(sizeof *t) : NULL;
 
     if (!t)
         return NULL;
     *t = (struct top){.is.family = &family_top,
-                      .k = wish->k,
-                      .width = wish->width,
-                      .depth = wish->depth,
-                      .decay = wish->decay,
-                      .slots = slots_for(wish->k)};
+                      .k = request->k,
+                      .width = request->width,
+                      .depth = request->depth,
+                      .decay = request->decay,
+                      .slots = slots_for(request->k)};
     t->heap = server_take(t->k * sizeof *t->heap);
     t->index = server_take(t->slots * sizeof *t->index);
+    t->bytes = server_bytes(t) + server_bytes(t->heap) + server_bytes(t->index);
     if (t->heap && t->index)
         return t;
     free_top(&t->is);
     return NULL;
 }
 
-static void spec_of(char spec[WEIR_SPEC_MAX], const struct top_wish *wish)
+static void spec_of(char spec[WEIR_SPEC_MAX], const struct top_request *request)
 {
-    int n = snprintf(spec, WEIR_SPEC_MAX, SKETCH_DEFAULT, (unsigned long long)wish->width,
-                     (unsigned long long)wish->depth, wish->decay);
+    int n = snprintf(spec, WEIR_SPEC_MAX, SKETCH_DEFAULT, (unsigned long long)request->width,
+                     (unsigned long long)request->depth, request->decay);
 
-    if (wish->seeded)
-        snprintf(spec + n, WEIR_SPEC_MAX - (size_t)n, " seed=%llu", (unsigned long long)wish->seed);
+    if (request->seeded)
+        snprintf(spec + n, WEIR_SPEC_MAX - (size_t)n, " seed=%llu",
+                 (unsigned long long)request->seed);
 }
 
-struct top *top_open(const struct top_wish *wish, uint64_t most, struct weir_error *error)
+struct top *top_open(const struct top_request *request, uint64_t most, struct weir_error *error)
 {
     char spec[WEIR_SPEC_MAX];
-    struct top *t = make(wish, most);
+    struct top *t = make(request, most);
+    uint64_t bytes;
 
     image_no_memory(error);
     if (!t)
         return NULL;
-    spec_of(spec, wish);
-    if (sketch_open(&t->s, spec, most, error) == WEIR_OK)
+    spec_of(spec, request);
+    if (sketch_open(&t->s, spec, most, &bytes, error) == WEIR_OK) {
+        t->bytes += bytes;
         return t;
+    }
     free_top(&t->is);
     return NULL;
 }
@@ -130,19 +135,21 @@ static bool read_kept(struct weir_bytes *in, struct kept *e)
 
 static struct top *read_head(struct weir_bytes in, uint64_t most)
 {
-    struct top_wish wish = {0};
+    struct top_request request = {0};
     struct top *t = NULL;
     uint64_t decay;
     bool good;
 
-    if (!get_number(&in, &wish.k) || !get_number(&in, &wish.width) ||
-        !get_number(&in, &wish.depth) || !get_number(&in, &decay) || wish.k == 0 ||
-        wish.k > in.size / 16)
+    if (!get_number(&in, &request.k) || !get_number(&in, &request.width) ||
+        !get_number(&in, &request.depth) || !get_number(&in, &decay) || request.k == 0 ||
+        request.k > in.size / 16)
         return NULL;
-    memcpy(&wish.decay, &decay, sizeof decay);
-    good = wish.decay > 0 && wish.decay <= 1 && (t = make(&wish, most));
-    for (uint64_t i = 0; good && i < wish.k; i++)
+    memcpy(&request.decay, &decay, sizeof decay);
+    good = request.decay > 0 && request.decay <= 1 && (t = make(&request, most));
+    for (uint64_t i = 0; good && i < request.k; i++) {
         good = read_kept(&in, &t->heap[i]);
+        t->bytes += t->heap[i].item ? top_item_bytes(t->heap[i].size) : 0;
+    }
     if (good && in.size == 0)
         return t;
     if (t)
@@ -152,10 +159,10 @@ static struct top *read_head(struct weir_bytes in, uint64_t most)
 
 static bool is_ours(const struct top *t)
 {
-    struct top_wish wish = {t->k, t->width, t->depth, t->decay, true, top_seed(t)};
+    struct top_request request = {t->k, t->width, t->depth, t->decay, true, top_seed(t)};
     char spec[WEIR_SPEC_MAX], whole[WEIR_SPEC_MAX], its[WEIR_SPEC_MAX];
 
-    spec_of(spec, &wish);
+    spec_of(spec, &request);
     weir_sketch_config(t->s, its, sizeof its);
     return weir_spec_complete(WEIR_KIND_SKETCH, spec, whole, sizeof whole, NULL) == WEIR_OK &&
            strcmp(whole, its) == 0;
@@ -166,6 +173,7 @@ static struct value *read(struct image_in *in, struct weir_error *error)
     struct weir_part part;
     void *data = image_kind(in) == PART_TOP ? image_part(in, &part, error) : NULL;
     struct top *t = NULL;
+    uint64_t bytes;
 
     image_refuse(error, "not a value of TOPK.*");
     if (data)
@@ -174,10 +182,11 @@ static struct value *read(struct image_in *in, struct weir_error *error)
     if (!t)
         return NULL;
     data = image_kind(in) == WEIR_PART_TOP ? image_part(in, &part, error) : NULL;
-    bool good =
-        data && sketch_load(&t->s, data, part.size, in->most, error) == WEIR_OK && is_ours(t);
+    bool good = data && sketch_load(&t->s, data, part.size, in->most, &bytes, error) == WEIR_OK &&
+                is_ours(t);
     server_give(data);
     if (good) {
+        t->bytes += bytes;
         top_index(t);
         return &t->is;
     }
@@ -185,14 +194,166 @@ static struct value *read(struct image_in *in, struct weir_error *error)
     return NULL;
 }
 
-/* ---- the rest ---- */
+/* ---- values from RedisBloom ----
+ *
+ * A place of the heap is 24 bytes: fingerprint, item length, 8 bytes without meaning, count, 4
+ * bytes without meaning. In the first place the state of the random numbers is stored in the
+ * former. An item is followed by a NUL byte; an item with a NUL ends there. */
+
+#define PLACE 24
+
+static void place_write(uint8_t *at, const struct kept *e, uint64_t random)
+{
+    store32(at, (uint32_t)e->hash);
+    store32(at + 4, e->size);
+    store32(at + 8, (uint32_t)random);
+    store32(at + 12, (uint32_t)(random >> 32));
+    store32(at + 16, e->count);
+}
+
+static bool write_heap(struct archive *a, const struct top *t)
+{
+    uint8_t *places = server_take(t->k * PLACE);
+    bool good = places;
+
+    for (uint64_t i = 0; good && i < t->k; i++)
+        place_write(places + i * PLACE, &t->heap[i], i == 0 ? t->random : 0);
+    good = good && archive_block(a, &places, t->k * PLACE);
+    server_give(places);
+    for (uint64_t i = 0; good && i < t->k; i++) {
+        const struct kept *e = &t->heap[i];
+        char *text = server_take((uint64_t)e->size + 1);
+        uint64_t size = (uint64_t)e->size + 1;
+
+        good = text;
+        if (good && e->size > 0)
+            memcpy(text, e->item, e->size);
+        good = good && archive_text(a, &text, &size);
+        server_give(text);
+    }
+    return good;
+}
+
+static bool read_item(struct archive *a, struct kept *e)
+{
+    uint64_t size = 0;
+    char *text = NULL;
+
+    if (!archive_text(a, &text, &size) || size == 0 || size - 1 > UINT32_MAX ||
+        text[size - 1] != '\0') {
+        server_give(text);
+        return false;
+    }
+    if (e->count == 0) {
+        server_give(text);
+        *e = (struct kept){0};
+        return size == 1;
+    }
+    e->item = text;
+    e->size = (uint32_t)size - 1;
+    return true;
+}
+
+static bool read_heap(struct archive *a, struct top *t)
+{
+    uint8_t *places = NULL;
+    bool good = archive_block(a, &places, t->k * PLACE);
+    struct top_request request = {.k = t->k};
+    struct top *heap = good ? make(&request, 0) : NULL;
+
+    if (heap) {
+        t->heap = heap->heap;
+        t->index = heap->index;
+        t->slots = heap->slots;
+        heap->heap = NULL;
+        heap->index = NULL;
+        free_top(&heap->is);
+        t->random = load32(places + 8) | (uint64_t)load32(places + 12) << 32;
+    }
+    for (uint64_t i = 0; heap && good && i < t->k; i++) {
+        const uint8_t *at = places + i * PLACE;
+
+        t->heap[i].hash = load32(at);
+        t->heap[i].count = load32(at + 16);
+        good = read_item(a, &t->heap[i]);
+    }
+    server_give(places);
+    return heap && good;
+}
+
+static bool pass(struct archive *a, struct value *v)
+{
+    struct top *t = (struct top *)v;
+
+    archive_number(a, &t->k);
+    archive_number(a, &t->width);
+    archive_number(a, &t->depth);
+    archive_double(a, &t->decay);
+    a->failed = a->failed || t->k < 1 || t->k > K_MAX || t->width < 1 || t->width > UINT32_MAX ||
+                t->depth < 1 || t->depth > UINT32_MAX || !(t->decay >= 0 && t->decay <= 1) ||
+                t->width * t->depth > UINT64_C(1) << 56;
+    if (!archive_block(a, &t->buckets, 8 * t->width * t->depth))
+        return false;
+    return a->reading ? read_heap(a, t) : write_heap(a, t);
+}
+
+static struct value *read_imported(struct image_in *in, struct rm_io *io, struct weir_error *error)
+{
+    struct top *t = server_take(sizeof *t);
+
+    if (!t)
+        return NULL;
+    t->is.family = &family_imported_top;
+    if (!(io ? archive_load(&t->is, pass, io)
+             : archive_read(&t->is, PART_IMPORTED_TOP, pass, in, error))) {
+        free_top(&t->is);
+        return NULL;
+    }
+    t->bytes =
+        server_bytes(t) + server_bytes(t->heap) + server_bytes(t->index) + server_bytes(t->buckets);
+    for (uint64_t i = 0; i < t->k; i++)
+        t->bytes += t->heap[i].item ? top_item_bytes(t->heap[i].size) : 0;
+    top_index(t);
+    return &t->is;
+}
+
+static struct value *read_import(struct image_in *in, struct weir_error *error)
+{
+    return read_imported(in, NULL, error);
+}
+
+static struct value *load_import(struct rm_io *io)
+{
+    return read_imported(NULL, io, NULL);
+}
+
+static void save_import(const struct value *v, struct rm_io *io)
+{
+    archive_save(v, pass, io);
+}
+
+static bool write_import(const struct value *v, weir_sink sink, void *context)
+{
+    return archive_write(v, PART_IMPORTED_TOP, pass, sink, context);
+}
+
+/* ---- copies and memory ---- */
+
+static bool copy_cells(struct top *t, const struct top *from)
+{
+    if (from->s)
+        return (t->s = weir_sketch_clone(from->s, NULL));
+    if ((t->buckets = rm.TryAlloc(8 * t->width * t->depth)))
+        memcpy(t->buckets, from->buckets, 8 * t->width * t->depth);
+    return t->buckets;
+}
 
 static struct value *copy(const struct value *v)
 {
     const struct top *from = (const struct top *)v;
-    struct top_wish wish = {from->k, from->width, from->depth, from->decay, false, 0};
-    struct top *t = make(&wish, 0);
-    bool good = t && (t->s = weir_sketch_clone(from->s, NULL));
+    struct top_request request = {from->k, from->width, from->depth, from->decay, false, 0};
+    struct top *t = make(&request, 0);
+    bool good = t && copy_cells(t, from);
 
     for (uint64_t i = 0; good && i < t->k; i++) {
         const struct kept *e = &from->heap[i];
@@ -206,6 +367,9 @@ static struct value *copy(const struct value *v)
             memcpy(t->heap[i].item, e->item, e->size);
     }
     if (good) {
+        t->is.family = from->is.family;
+        t->random = from->random;
+        t->bytes = from->bytes;
         memcpy(t->index, from->index, t->slots * sizeof *t->index);
         return &t->is;
     }
@@ -216,13 +380,7 @@ static struct value *copy(const struct value *v)
 
 static size_t memory(const struct value *v)
 {
-    const struct top *t = (const struct top *)v;
-    size_t bytes = sizeof *t + t->k * sizeof *t->heap + t->slots * sizeof *t->index +
-                   weir_sketch_stats_of(t->s).bytes;
-
-    for (uint64_t i = 0; i < t->k; i++)
-        bytes += t->heap[i].size;
-    return bytes;
+    return ((const struct top *)v)->bytes;
 }
 
 static size_t blocks(const struct value *v)
@@ -230,23 +388,54 @@ static size_t blocks(const struct value *v)
     return 4 + ((const struct top *)v)->k;
 }
 
-static void move(struct value *v, struct rm_defrag *ctx)
+static void move_block(struct rm_defrag *ctx, void *block)
+{
+    void *from, *moved;
+
+    memcpy(&from, block, sizeof from);
+    moved = from ? rm.DefragAlloc(ctx, from) : NULL;
+    if (moved)
+        memcpy(block, &moved, sizeof moved);
+}
+
+static bool move(struct value *v, struct rm_defrag *ctx, unsigned long *cursor)
 {
     struct top *t = (struct top *)v;
-    void *moved = rm.DefragAlloc(ctx, t->heap);
 
-    t->heap = moved ? moved : t->heap;
-    moved = rm.DefragAlloc(ctx, t->index);
-    t->index = moved ? moved : t->index;
-    for (uint64_t i = 0; i < t->k; i++)
-        if (t->heap[i].item && (moved = rm.DefragAlloc(ctx, t->heap[i].item)))
-            t->heap[i].item = moved;
+    if (*cursor == 0) {
+        move_block(ctx, &t->heap);
+        move_block(ctx, &t->index);
+        move_block(ctx, &t->buckets);
+    }
+    for (; *cursor < t->k; ++*cursor) {
+        move_block(ctx, &t->heap[*cursor].item);
+        if (*cursor % 64 == 63 && rm.DefragShouldStop(ctx)) {
+            ++*cursor;
+            return false;
+        }
+    }
+    return true;
 }
 
 const struct family family_top = {
     .type = "weir-topk",
+    .imported = &family_imported_top,
     .write = write,
     .read = read,
+    .copy = copy,
+    .free = free_top,
+    .memory = memory,
+    .blocks = blocks,
+    .move = move,
+};
+
+const struct family family_imported_top = {
+    .type = "TopK-TYPE",
+    .encoding = 0,
+    .write = write_import,
+    .read = read_import,
+    .load = load_import,
+    .save = save_import,
     .copy = copy,
     .free = free_top,
     .memory = memory,

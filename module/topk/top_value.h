@@ -1,9 +1,13 @@
-/* top_value.h - what a key of TOPK.* holds: a HeavyKeeper sketch, and the k keys of the highest
- * counts in a heap.
+/* top_value.h - the value of a key of TOPK.*: a HeavyKeeper sketch, and a heap of the k items with
+ * the highest counts.
  *
- * The heap is the module's own, since clients see who is expelled, also among equals: an item
- * enters when its count is not below the least that is kept; sifting down, it changes places
- * with an equal one at its first step, and afterwards only with lower ones. */
+ * The heap is the module's own, because clients see which item is expelled, also among equal
+ * counts. An item enters if its count is at least the lowest one in the heap. When it sifts down,
+ * it changes places with an equal count at the first step, afterwards only with lower counts.
+ *
+ * A value from RedisBloom keeps its layout: `depth` rows of `width` buckets, each with a
+ * fingerprint and a count of 32 bits. The fingerprint of an item is MurmurHash2(item, seed 1919),
+ * its bucket in row i is MurmurHash2(item, seed i) modulo the width. */
 #ifndef MODULE_TOP_VALUE_H
 #define MODULE_TOP_VALUE_H
 
@@ -12,51 +16,68 @@
 #include "value/value.h"
 
 struct kept {
-    char *item; /* NULL: the place is free */
-    uint64_t hash;
+    char *item;    /* NULL: the place is free */
+    uint64_t hash; /* of the item; the fingerprint if imported */
     uint32_t size, count;
-    uint32_t slot; /* of the index, that has its place */
+    uint32_t slot; /* of the index, which refers to this place */
 };
 
 struct top {
     struct value is;
-    weir_sketch *s;
+    weir_sketch *s;   /* NULL in a value from RedisBloom, which has: */
+    uint8_t *buckets; /* 8 bytes each, little-endian */
+    uint64_t random;  /* state of the generator */
+
     uint64_t k, width, depth;
     double decay;
-    struct kept *heap; /* k; the least first */
+    struct kept *heap; /* k places; the lowest count first */
+    uint64_t bytes;    /* of memory, as the allocator counts it */
 
-    /* Where in the heap is an item? Slots by hash, and the next ones where that is taken: the
-     * place + 1, or 0. At least twice as many as places. */
+    /* Hash table of the items in the heap: place + 1, or 0. Linear probing; at most half full. */
     uint32_t *index;
     uint64_t slots;
 };
 
-struct top_wish {
+struct top_request {
     uint64_t k, width, depth;
     double decay;
-    bool seeded; /* else the seed is random */
+    bool seeded; /* otherwise the seed is random */
     uint64_t seed;
 };
 
-#define TOP_DEPTH_MOST 16
+#define TOP_DEPTH_MAX 16
 
 /* NULL with a message. */
-struct top *top_open(const struct top_wish *wish, uint64_t most, struct weir_error *error);
+struct top *top_open(const struct top_request *request, uint64_t most, struct weir_error *error);
 
-/* Of a heap that was filled from elsewhere: hashes, and the index. */
+/* Bytes that the allocator takes for an item: four sizes per power of two. */
+uint64_t top_item_bytes(uint64_t size);
+
+/* Fill the index after the heap was read. Computes hashes unless imported. */
 void top_index(struct top *t);
 
-/* Count an item so often. Who is expelled for it, if anyone, is to be given back by the
- * caller; false if memory is short for a large item, then nothing was done. */
+/* Add to the count of an item. The caller owns the item that is expelled, if any. False if there is
+ * no memory for a large item; then nothing changed. */
 bool top_add(struct top *t, struct weir_bytes item, uint64_t amount, struct kept *expelled);
 
 bool top_has(const struct top *t, struct weir_bytes item);
 uint64_t top_count(const struct top *t, struct weir_bytes item);
 
-/* The heap, highest counts first, equals in the order of the heap; server memory, NULL if
- * it is short. *n are kept. */
+/* The heap in server memory, highest counts first, equal ones in heap order. NULL if memory is
+ * short. */
 struct kept *top_sorted(const struct top *t, size_t *n);
 
 uint64_t top_seed(const struct top *t);
+
+/* ---- buckets of RedisBloom ---- */
+
+/* Add to an item's count; returns its highest count afterwards, or 0. */
+uint32_t buckets_add(struct top *t, struct weir_bytes item, uint32_t print, uint64_t amount);
+
+/* The highest count of an item that is at least `least`, or 0. */
+uint32_t buckets_count(const struct top *t, struct weir_bytes item, uint32_t least);
+
+uint32_t load32(const uint8_t *at);
+void store32(uint8_t *at, uint32_t number);
 
 #endif

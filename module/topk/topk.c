@@ -1,4 +1,4 @@
-/* topk.c - the commands TOPK.*, as clients of RedisBloom know them. */
+/* topk.c - the commands TOPK.* of RedisBloom: the k most frequent items. */
 #include <stdio.h>
 
 #include "server/reply.h"
@@ -6,10 +6,10 @@
 #include "topk/top_value.h"
 #include "value/value.h"
 
-/* One for all, unless told otherwise: clients expect that the same items are expelled each time,
- * also from a sketch so small that they share buckets. */
+/* The default seed of all keys: clients expect that the same items are expelled each time, also
+ * from a sketch so small that they share buckets. */
 #define SEED 1
-#define INCREMENT_MOST 100000
+#define INCREMENT_MAX 100000
 #define MISSING "TopK: key does not exist"
 #define BAD_INCREMENT                                                                              \
     "TopK: increment must be an integer greater or equal to 0 and smaller or equal to 100,000"
@@ -21,7 +21,7 @@ static bool is_count(const struct rm_string *arg, uint64_t *number, uint64_t mos
     return arg_u64(arg, number) && *number >= 1 && *number <= most;
 }
 
-static const char *parse(struct top_wish *w, struct rm_string **argv, int argc)
+static const char *parse(struct top_request *w, struct rm_string **argv, int argc)
 {
     if (!is_count(argv[2], &w->k, UINT32_MAX))
         return "TopK: invalid k";
@@ -29,7 +29,7 @@ static const char *parse(struct top_wish *w, struct rm_string **argv, int argc)
         return NULL;
     if (!is_count(argv[3], &w->width, UINT32_MAX))
         return "TopK: invalid width";
-    if (!is_count(argv[4], &w->depth, TOP_DEPTH_MOST))
+    if (!is_count(argv[4], &w->depth, TOP_DEPTH_MAX))
         return "TopK: invalid depth";
     if (rm.StringToDouble(argv[5], &w->decay) != RM_OK || !(w->decay > 0 && w->decay <= 1))
         return "TopK: invalid decay";
@@ -40,7 +40,8 @@ static const char *parse(struct top_wish *w, struct rm_string **argv, int argc)
 
 static int topk_reserve(struct rm_ctx *ctx, struct rm_string **argv, int argc)
 {
-    struct top_wish wish = {.width = 8, .depth = 7, .decay = 0.9, .seeded = true, .seed = SEED};
+    struct top_request request = {
+        .width = 8, .depth = 7, .decay = 0.9, .seeded = true, .seed = SEED};
     struct weir_error error;
     char decay[32], seed[32];
     const char *why;
@@ -49,14 +50,14 @@ static int topk_reserve(struct rm_ctx *ctx, struct rm_string **argv, int argc)
     if (argc != 3 && argc != 6 && argc != 8)
         return rm.WrongArity(ctx);
     struct opened o = key_open(ctx, argv[1], RM_READ | RM_WRITE, &family_top);
-    if (o.wrong)
+    if (o.loading)
         return key_refuse(ctx, &o);
-    why = o.value ? "TopK: key already exists" : parse(&wish, argv, argc);
+    why = o.value || o.wrong ? "TopK: key already exists" : parse(&request, argv, argc);
     if (why) {
         rm.ReplyWithError(ctx, why);
         return key_close(&o);
     }
-    t = top_open(&wish, server_obeys(ctx) ? 0 : settings_largest(), &error);
+    t = top_open(&request, server_obeys(ctx) ? 0 : settings_largest(), &error);
     if (!t) {
         rm.ReplyWithError(ctx, error.status == WEIR_BAD_CONFIG
                                    ? "TopK: invalid decay"
@@ -75,7 +76,7 @@ static int topk_reserve(struct rm_ctx *ctx, struct rm_string **argv, int argc)
 
 /* ---- items ---- */
 
-/* Count one item and answer who is expelled. Once *short_of_memory, nothing more is counted. */
+/* Count one item and reply with the expelled one. After *short_of_memory nothing is counted. */
 static void add(struct rm_ctx *ctx, struct top *t, struct rm_string *item, uint64_t amount,
                 bool *short_of_memory)
 {
@@ -85,7 +86,7 @@ static void add(struct rm_ctx *ctx, struct top *t, struct rm_string *item, uint6
         *short_of_memory = !top_add(t, arg_bytes(item), amount, &expelled);
     if (*short_of_memory)
         reply_code(ctx, WEIRMEMORY);
-    else if (expelled.item)
+    else if (expelled.item && ++server_stats.evictions)
         rm.ReplyWithStringBuffer(ctx, expelled.item, expelled.size);
     else
         rm.ReplyWithNull(ctx);
@@ -127,7 +128,7 @@ static int topk_add(struct rm_ctx *ctx, struct rm_string **argv, int argc)
 
 static bool is_increment(const struct rm_string *arg, uint64_t *amount)
 {
-    return arg_u64(arg, amount) && *amount <= INCREMENT_MOST;
+    return arg_u64(arg, amount) && *amount <= INCREMENT_MAX;
 }
 
 static int topk_incrby(struct rm_ctx *ctx, struct rm_string **argv, int argc)
@@ -150,7 +151,7 @@ static int topk_incrby(struct rm_ctx *ctx, struct rm_string **argv, int argc)
         add(ctx, t, argv[i], amount, &short_of_memory);
         done += short_of_memory ? 0 : 2;
     }
-    if (good < argc) /* and nothing of what follows */
+    if (good < argc) /* and nothing after it */
         rm.ReplyWithError(ctx, BAD_INCREMENT);
     return finish(ctx, &o, argv, argc, done, "TOPK.INCRBY");
 }
@@ -182,7 +183,7 @@ static int topk_count(struct rm_ctx *ctx, struct rm_string **argv, int argc)
     return ask(ctx, argv, argc, true);
 }
 
-/* ---- all ---- */
+/* ---- lists ---- */
 
 static int topk_list(struct rm_ctx *ctx, struct rm_string **argv, int argc)
 {
@@ -233,7 +234,7 @@ static int topk_info(struct rm_ctx *ctx, struct rm_string **argv, int argc)
 
 /* clang-format off */
 const struct module_command commands_topk[] = {
-    {"topk.reserve", topk_reserve, "write deny-oom fast", -3, KEY_CHANGE,
+    {"topk.reserve", topk_reserve, "write deny-oom", -3, KEY_CHANGE,
      "Creates a list of the k most frequent items", "O(width * depth)",
      "#k #width,#depth,%decay? SEED=#seed?"},
     {"topk.add", topk_add, "write deny-oom fast", -3, KEY_CHANGE,

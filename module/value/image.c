@@ -1,4 +1,4 @@
-/* image.c - images: read in pieces, written in chunks, and the parts that are ours alone. */
+/* image.c - see image.h: images from pieces, chunks of images, bodies of parts. */
 #include "value/image.h"
 #include "server/server.h"
 
@@ -50,7 +50,7 @@ uint32_t image_kind(struct image_in *in)
             if (!in->next(in))
                 return in->failed ? UINT32_MAX : 0;
         if (!image_get(in, in->head, sizeof in->head)) {
-            in->failed = true; /* also when it is asked again */
+            in->failed = true; /* also in the next call */
             return UINT32_MAX;
         }
         in->head_left = sizeof in->head;
@@ -76,8 +76,8 @@ void image_no_memory(struct weir_error *error)
     error->status = WEIR_NO_MEMORY;
 }
 
-/* Bytes come before memory is asked for: what a head says may be a lie, so that a part
- * grows with what has arrived, at most doubling. */
+/* The length in a head may be forged, so memory is allocated as bytes arrive, at most twice as much
+ * as has arrived. */
 void *image_part(struct image_in *in, struct weir_part *part, struct weir_error *error)
 {
     uint64_t length = little_endian(in->head + 8, 8);
@@ -109,7 +109,7 @@ void *image_part(struct image_in *in, struct weir_part *part, struct weir_error 
     return NULL;
 }
 
-/* A value that ends before its image does was written by something else. */
+/* Bytes after a value make an image invalid. */
 static bool at_end(struct image_in *in)
 {
     return in->head_left == 0 && in->size == 0 && !in->next(in) && !in->failed;
@@ -119,11 +119,8 @@ struct value *image_read(const struct family *family, struct image_in *in, struc
 {
     struct value *v = family->read(in, error);
 
-    if (!v || at_end(in)) {
-        if (v)
-            value_changed(v);
+    if (!v || at_end(in))
         return v;
-    }
     image_refuse(error, "unexpected bytes after the data");
     family->free(v);
     return NULL;
@@ -159,9 +156,12 @@ size_t image_chunk(const struct value *v, uint64_t offset, size_t size, uint8_t 
 {
     struct window w = {.skip = offset, .size = size, .data = rm.TryAlloc(size)};
 
+    uint64_t start = stats_start();
+
     *data = w.data;
     if (w.data)
         v->family->write(v, window_sink, &w);
+    stats_stop(start);
     return w.filled;
 }
 
@@ -182,6 +182,17 @@ bool image_passes(weir_sink sink, void *context, uint64_t size)
         return false;
     w->skip -= size;
     return true;
+}
+
+static uint64_t lines(uint64_t size)
+{
+    return (size + 63) / 64 * 64;
+}
+
+/* A head of 64 bytes, the body, and 8 bytes of checksum per MiB, each padded to 64 bytes. */
+bool image_passes_part(weir_sink sink, void *context, uint64_t size)
+{
+    return image_passes(sink, context, 64 + lines(size) + lines((size + PIECE - 1) / PIECE * 8));
 }
 
 uint64_t image_size(const struct value *v)

@@ -1,4 +1,4 @@
-/* image.h - the bytes of a value: where they come from, where they go. */
+/* image.h - reading and writing the image of a value: see value.h. */
 #ifndef MODULE_IMAGE_H
 #define MODULE_IMAGE_H
 
@@ -7,42 +7,45 @@
 
 #include "value/value.h"
 
-/* An image that arrives in pieces. */
+/* An image that is read in pieces. */
 struct image_in {
-    /* Give the next piece in data and size; false at the end, and if it cannot (failed). */
+    /* Set data and size to the next piece. False at the end, and after an error (failed). */
     bool (*next)(struct image_in *in);
     void *context;
     const uint8_t *data;
     size_t size;
     bool failed;
-    uint64_t most; /* bytes that a filter in it may take, 0: any */
+    uint64_t most; /* maximum bytes of a filter in it, 0: no limit */
     uint8_t head[64];
-    size_t head_left; /* bytes of head that were looked at and not yet taken */
+    size_t head_left; /* bytes of head that were not read yet */
 };
 
-/* Fill size bytes: a weir_source whose context is the image. */
+/* Read size bytes: a weir_source whose context is the image. */
 bool image_get(void *in, void *data, size_t size);
 
-/* The kind of the part that comes next, which is not taken yet; 0 at the end, UINT32_MAX if
- * it is no part. */
+/* The kind of the next part, without reading the part. 0 at the end, UINT32_MAX if it is no part.
+ */
 uint32_t image_kind(struct image_in *in);
 
-/* Of how many shards is the part that image_kind() was told of? */
+/* Number of shards of that part's filter. */
 uint32_t image_shards(const struct image_in *in);
 
-/* Take a whole part: server memory, to be given back by the caller; NULL with a message.
- * *part looks into it. */
+/* Read a whole part into server memory, owned by the caller; NULL with a message. *part refers to
+ * it. */
 void *image_part(struct image_in *in, struct weir_part *part, struct weir_error *error);
 
 /* Set the error of an image: damaged (WEIR_BAD_DATA), or too large (WEIR_NO_MEMORY). */
 void image_refuse(struct weir_error *error, const char *text);
 void image_no_memory(struct weir_error *error);
 
-/* A value from all of an image: NULL with a message. */
+/* Read a value from a whole image: NULL with a message. */
 struct value *image_read(const struct family *family, struct image_in *in,
                          struct weir_error *error);
 
 /* ---- RDB and AOF ---- */
+
+/* Maximum bytes of a value that is read from an RDB; 0: no limit. */
+uint64_t image_limit(struct rm_io *io);
 
 void image_save(const struct value *v, struct rm_io *io);
 struct value *image_load(const struct family *family, struct rm_io *io);
@@ -51,23 +54,26 @@ void image_digest(const struct value *v, struct rm_digest *digest);
 
 /* ---- chunks ---- */
 
-/* The bytes from offset on, at most size; fewer at the end. Server memory in *data, NULL if
- * there is none. */
+/* Write bytes of the image from offset on to *data, in server memory: at most size, fewer at the
+ * end. *data is NULL if out of memory. */
 size_t image_chunk(const struct value *v, uint64_t offset, size_t size, uint8_t **data);
 
-/* For a family's write(): does the sink only pass over the next size bytes? Then they are counted,
- * and need not be made. */
+/* For a family's write(): true if the sink skips the next size bytes, so that they need not be
+ * computed. */
 bool image_passes(weir_sink sink, void *context, uint64_t size);
 
-/* All bytes there are. */
+/* The same for a part with a body of this size. */
+bool image_passes_part(weir_sink sink, void *context, uint64_t size);
+
+/* Size of the image. */
 uint64_t image_size(const struct value *v);
 
 #define CHUNK_DEFAULT (16 << 20)
 #define PIECE (1 << 20) /* an RDB compresses a string with a second buffer of its size */
 
-/* ---- the body of a part that is ours alone: numbers of 8 bytes, and bytes ---- */
+/* ---- bodies of the module's own parts: numbers of 8 bytes, and bytes ---- */
 
-/* Grows in server memory; begins as {0}. */
+/* A buffer that grows; initially {0}. */
 struct bytes_out {
     uint8_t *data;
     size_t size, room;
@@ -77,10 +83,10 @@ struct bytes_out {
 void put_bytes(struct bytes_out *out, const void *data, size_t size);
 void put_number(struct bytes_out *out, uint64_t number);
 
-/* Write it as a part and give its memory back. False if the sink refused, or memory was short. */
+/* Write the buffer as a part and free it. False if the sink failed or memory was short. */
 bool put_part(struct bytes_out *out, uint32_t kind, weir_sink sink, void *context);
 
-/* Take from the front; false if there is not as much. to may be NULL. */
+/* Read from the front; false if there are fewer bytes. `to` may be NULL. */
 bool get_bytes(struct weir_bytes *in, void *to, size_t size);
 bool get_number(struct weir_bytes *in, uint64_t *number);
 

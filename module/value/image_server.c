@@ -7,7 +7,7 @@
 
 /* ---- RDB: strings of 1 MiB, then an empty one ---- */
 
-/* Bytes in pieces of one size, however they come. */
+/* Splits a stream of bytes into pieces of one size. */
 struct pieces {
     void (*take)(void *to, const uint8_t *piece, size_t size);
     void *to;
@@ -47,8 +47,8 @@ static void save_piece(void *io, const uint8_t *piece, size_t size)
     rm.SaveStringBuffer(io, (const char *)piece, size);
 }
 
-/* Memory was short for a head. A server that saves in a child goes on without this file; better
- * none than one that cannot be loaded. */
+/* There was no memory for a head. A child process that saves is ended: no file is better than one
+ * that cannot be loaded. */
 static void give_up(struct rm_io *io, const struct value *v)
 {
     rm.LogIOError(io, "warning", "not enough memory to save a value of type %s", v->family->type);
@@ -89,17 +89,22 @@ static bool rdb_next(struct image_in *in)
     return in->size > 0;
 }
 
+uint64_t image_limit(struct rm_io *io)
+{
+    int flags = rm.GetContextFlags(rm.GetContextFromIO(io));
+
+    return flags & (RM_CTX_LOADING | RM_CTX_ASYNC_LOADING | RM_CTX_REPLICA) ? 0
+                                                                            : settings_largest();
+}
+
 struct value *image_load(const struct family *family, struct rm_io *io)
 {
     struct rdb_in from = {.io = io};
     struct image_in in = {.next = rdb_next, .context = &from};
     struct weir_error error = {.text = "the data is truncated"};
-    struct rm_ctx *ctx = rm.GetContextFromIO(io);
     struct value *v;
 
-    in.most = rm.GetContextFlags(ctx) & (RM_CTX_LOADING | RM_CTX_ASYNC_LOADING | RM_CTX_REPLICA)
-                  ? 0
-                  : settings_largest();
+    in.most = image_limit(io);
     v = image_read(family, &in, &error);
     if (!v)
         rm.LogIOError(io, "warning", "a value of type %s was refused: %s", family->type,
@@ -159,7 +164,7 @@ static void digest_piece(void *digest, const uint8_t *piece, size_t size)
     rm.DigestAddStringBuffer(digest, (const char *)piece, size);
 }
 
-/* In pieces too: it must not tell how many chunks a value came in. */
+/* In pieces of one size, so that the digest does not depend on the chunks that were loaded. */
 void image_digest(const struct value *v, struct rm_digest *digest)
 {
     struct pieces out = {.take = digest_piece, .to = digest, .buffer = rm.Alloc(PIECE)};

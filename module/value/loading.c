@@ -1,8 +1,9 @@
-/* loading.c - a value that arrives in chunks, and cursors. */
+/* loading.c - see loading.h. */
 #include "value/loading.h"
 #include "server/reply.h"
 #include "server/server.h"
 #include "value/image.h"
+#include "value/job.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -28,15 +29,24 @@ struct value_loading *loading_begin(uint64_t version, uint64_t total)
     return l;
 }
 
-bool loading_add(struct value_loading *l, const void *data, size_t size)
+static struct loading_chunk *new_chunk(const void *data, size_t size)
 {
     struct loading_chunk *chunk = rm.TryAlloc(sizeof *chunk + size);
 
     if (!chunk)
-        return false;
+        return NULL;
     chunk->next = NULL;
     chunk->size = size;
     memcpy(chunk->data, data, size);
+    return chunk;
+}
+
+bool loading_add(struct value_loading *l, const void *data, size_t size)
+{
+    struct loading_chunk *chunk = new_chunk(data, size);
+
+    if (!chunk)
+        return false;
     *l->last = chunk;
     l->last = &chunk->next;
     l->have += size;
@@ -54,39 +64,52 @@ static void drop_first(struct value_loading *l)
     server_give(chunk);
 }
 
-/* The chunk that was read before is given back. */
+struct chunks_in {
+    struct value_loading *l;
+    const struct loading_chunk *next;
+    struct loading_chunk *last; /* after those of l; NULL once it is next */
+    bool drop;                  /* free each chunk after it was read */
+};
+
 static bool next_chunk(struct image_in *in)
 {
-    struct value_loading *l = in->context;
+    struct chunks_in *from = in->context;
 
-    if (in->data && l->first)
-        drop_first(l);
-    in->data = l->first ? l->first->data : NULL;
-    in->size = l->first ? l->first->size : 0;
+    if (from->drop && in->data && from->l->first)
+        drop_first(from->l);
+    if (from->drop && from->last)
+        from->next = from->l->first;
+    if (!from->next) {
+        from->next = from->last;
+        from->last = NULL;
+    }
+    in->data = from->next ? from->next->data : NULL;
+    in->size = from->next ? from->next->size : 0;
+    from->next = from->next ? from->next->next : NULL;
     return in->size > 0;
 }
 
+/* The family whose image begins with a part of this kind. */
 static const struct family *family_of(uint32_t kind)
 {
-    switch (kind) {
-    case PART_BLOOM:
-        return &family_bloom;
-    case PART_CUCKOO:
-        return &family_cuckoo;
-    case PART_COUNTS:
-        return &family_counts;
-    case PART_TOP:
-        return &family_top;
-    default:
-        return &family_filter;
-    }
-}
+    static const struct {
+        uint32_t kind;
+        const struct family *family;
+    } first_parts[] = {
+        {PART_BLOOM, &family_bloom},
+        {PART_CUCKOO, &family_cuckoo},
+        {PART_COUNTS, &family_counts},
+        {PART_TOP, &family_top},
+        {PART_IMPORTED_BLOOM, &family_imported_bloom},
+        {PART_IMPORTED_CUCKOO, &family_imported_cuckoo},
+        {PART_IMPORTED_COUNTS, &family_imported_counts},
+        {PART_IMPORTED_TOP, &family_imported_top},
+    };
 
-struct value *loading_finish(struct value_loading *l, uint64_t most, struct weir_error *error)
-{
-    struct image_in in = {.next = next_chunk, .context = l, .most = most};
-
-    return image_read(family_of(image_kind(&in)), &in, error);
+    for (size_t i = 0; i < sizeof first_parts / sizeof *first_parts; i++)
+        if (first_parts[i].kind == kind && type_of(first_parts[i].family))
+            return first_parts[i].family;
+    return &family_filter;
 }
 
 /* ---- as a value ---- */
@@ -170,7 +193,7 @@ static struct value *read(struct image_in *in, struct weir_error *error)
     return NULL;
 }
 
-/* In an AOF the chunks come again, with all that is known of them in the cursor. */
+/* The chunks again, with all numbers in the cursor. */
 static void rewrite(const struct value *v, struct rm_io *io, struct rm_string *key)
 {
     const struct value_loading *l = (const struct value_loading *)v;
@@ -209,33 +232,85 @@ const struct family family_loading = {
     .rewrite = rewrite,
 };
 
-/* ---- what WEIR.LOAD and BF.LOADCHUNK share ---- */
+/* ---- for WEIR.LOAD and LOADCHUNK ---- */
 
 bool transfer_fits(struct rm_ctx *ctx, uint64_t bytes)
 {
     uint64_t most = settings_largest();
 
-    return most == 0 || server_obeys(ctx) || bytes / 2 <= most; /* with room for checksums */
+    return most == 0 || server_obeys(ctx) || bytes / 2 <= most; /* checksums are less than half */
 }
 
-int transfer_finish(struct rm_ctx *ctx, struct rm_string *name, struct opened *o,
+struct load_job {
+    struct job is;
+    struct value_loading *l;
+    struct loading_chunk *last; /* not in l before the end, because the server may save that */
+    uint64_t most;
+    struct value *result;
+    struct weir_error error;
+};
+
+static void run_load(struct job *job)
+{
+    struct load_job *j = (struct load_job *)job;
+
+    struct chunks_in from = {j->l, j->l->first, j->last, !job->threaded};
+    struct image_in in = {.next = next_chunk, .context = &from, .most = j->most};
+
+    image_no_memory(&j->error);
+    j->result = image_read(family_of(image_kind(&in)), &in, &j->error);
+}
+
+static void finish_load(struct rm_ctx *ctx, struct rm_string **argv, int argc, struct job *job)
+{
+    struct load_job *j = (struct load_job *)job;
+    struct rm_key *key = rm.OpenKey(ctx, argv[1], RM_READ | RM_WRITE);
+
+    (void)argc;
+    if (j->result) {
+        value_put(key, j->result);
+        rm.ReplicateVerbatim(ctx);
+        key_told(ctx, argv[1], j->result, "weir.load");
+        j->result = NULL;
+        reply_ok(ctx);
+    } else {
+        rm.DeleteKey(key);
+        rm.Replicate(ctx, "DEL", "s", argv[1]);
+        reply_failure(ctx, &j->error);
+    }
+    rm.CloseKey(key);
+}
+
+static void discard_load(struct job *job)
+{
+    struct load_job *j = (struct load_job *)job;
+
+    if (j->result)
+        value_release(j->result);
+    server_give(j->last);
+}
+
+int transfer_finish(struct rm_ctx *ctx, struct rm_string **argv, int argc, struct opened *o,
                     struct value_loading *l)
 {
-    struct weir_error error;
-    struct value *v;
+    struct weir_bytes chunk = arg_bytes(argv[3]);
+    struct load_job *j = job_open(ctx, sizeof *j, 1);
 
-    image_no_memory(&error);
-    v = loading_finish(l, server_obeys(ctx) ? 0 : settings_largest(), &error);
-
-    if (!v) {
-        rm.DeleteKey(o->key); /* what was there of it, if there was */
-        rm.Replicate(ctx, "DEL", "s", name);
-        return reply_failure(ctx, &error);
-    }
-    value_put(o->key, v);
-    rm.ReplicateVerbatim(ctx);
-    key_told(ctx, name, v, "weir.load");
-    return reply_ok(ctx);
+    key_close(o);
+    o->key = NULL;
+    if (!j)
+        return RM_OK;
+    j->is.run = run_load;
+    j->is.finish = finish_load;
+    j->is.discard = discard_load;
+    j->l = l;
+    j->last = new_chunk(chunk.data, chunk.size);
+    j->most = server_obeys(ctx) ? 0 : settings_largest();
+    job_add_input(&j->is, 1, &l->is);
+    if (j->last)
+        return job_start(ctx, argv, argc, &j->is, l->have + chunk.size);
+    job_close(&j->is);
+    return reply_code(ctx, WEIRMEMORY);
 }
 
 /* ---- cursors ---- */
@@ -283,7 +358,7 @@ bool cursor_read(const struct rm_string *arg, struct cursor *c)
 
 /* ---- the head of BF.SCANDUMP ---- */
 
-#define HEAD_WORD "weirbf1" /* 8 bytes with its end, then the total in 8 */
+#define HEAD_WORD "weirbf1" /* 8 bytes with its NUL, then 8 bytes of size */
 
 void cursor_head(uint8_t head[HEAD_SIZE], uint64_t total)
 {

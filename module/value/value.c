@@ -5,14 +5,38 @@
 #include "server/server.h"
 #include "value/image.h"
 
+#include <unistd.h>
+
 /* ---- types ---- */
 
 #define ENCODING 1 /* of images in an RDB */
 
+static void *load(const struct family *family, struct rm_io *io, int encoding)
+{
+    int expected = family->load ? family->encoding : ENCODING;
+    struct value *v = NULL;
+
+    if (encoding != expected)
+        rm.LogIOError(io, "warning",
+                      "cannot load a value of type %s with encoding version %d; only version %d is "
+                      "supported",
+                      family->type, encoding, expected);
+    else if (!family->load)
+        v = image_load(family, io);
+    else if (!(v = family->load(io)))
+        rm.LogIOError(io, "warning",
+                      "cannot load a value of type %s: the data is invalid or larger than LARGEST "
+                      "allows",
+                      family->type);
+    if (v)
+        value_changed(v);
+    return v;
+}
+
 #define LOADER(name)                                                                               \
     static void *load_##name(struct rm_io *io, int encoding)                                       \
     {                                                                                              \
-        return encoding == ENCODING ? image_load(&family_##name, io) : NULL;                       \
+        return load(&family_##name, io, encoding);                                                 \
     }
 
 LOADER(filter)
@@ -21,22 +45,35 @@ LOADER(cuckoo)
 LOADER(counts)
 LOADER(top)
 LOADER(loading)
+LOADER(imported_bloom)
+LOADER(imported_cuckoo)
+LOADER(imported_counts)
+LOADER(imported_top)
 
 static struct {
     const struct family *family;
     void *(*load)(struct rm_io *io, int encoding);
     struct rm_type *type;
 } types[] = {
-    {&family_filter, load_filter, NULL}, {&family_bloom, load_bloom, NULL},
-    {&family_cuckoo, load_cuckoo, NULL}, {&family_counts, load_counts, NULL},
-    {&family_top, load_top, NULL},       {&family_loading, load_loading, NULL},
+    {&family_filter, load_filter, NULL},
+    {&family_bloom, load_bloom, NULL},
+    {&family_cuckoo, load_cuckoo, NULL},
+    {&family_counts, load_counts, NULL},
+    {&family_top, load_top, NULL},
+    {&family_loading, load_loading, NULL},
+    {&family_imported_bloom, load_imported_bloom, NULL},
+    {&family_imported_cuckoo, load_imported_cuckoo, NULL},
+    {&family_imported_counts, load_imported_counts, NULL},
+    {&family_imported_top, load_imported_top, NULL},
 };
 
 #define TYPES (sizeof types / sizeof *types)
 
 static void save(struct rm_io *io, void *value)
 {
-    image_save(value, io);
+    const struct value *v = value;
+
+    (v->family->save ? v->family->save : image_save)(v, io);
 }
 
 static void rewrite(struct rm_io *io, struct rm_string *key, void *value)
@@ -53,9 +90,7 @@ static void digest(struct rm_digest *into, void *value)
 
 static void free_value(void *value)
 {
-    struct value *v = value;
-
-    v->family->free(v);
+    value_release(value);
 }
 
 static size_t memory(struct rm_key_options *ctx, const void *value, size_t samples)
@@ -77,26 +112,38 @@ static size_t effort(struct rm_key_options *ctx, const void *value)
 
 static void *copy(struct rm_key_options *ctx, const void *value)
 {
-    const struct value *v = value;
+    const struct value *from = value;
+    uint64_t start = stats_start();
+    struct value *v = from->family->copy(from);
 
     (void)ctx;
-    return v->family->copy(v);
+    stats_stop(start);
+    if (!v)
+        return NULL;
+    *v = (struct value){.family = from->family};
+    value_changed(v);
+    return v;
 }
 
-/* The cells of a filter are one large block that no fragment is left of; what may be moved
- * is the little that lies around it. */
+/* Large blocks leave no fragments and are not worth a copy. */
 static int defrag(struct rm_defrag *ctx, struct rm_string *key, void **value)
 {
-    void *moved = rm.DefragAlloc(ctx, *value);
-    struct value *v;
+    struct value *v = *value;
+    unsigned long cursor = 0;
+    void *moved;
 
     (void)key;
+    if (atomic_load(&v->holders) > 0)
+        return 0;
+    if (rm.DefragCursorGet(ctx, &cursor) != RM_OK)
+        cursor = 0;
+    moved = cursor == 0 ? rm.DefragAlloc(ctx, v) : NULL;
     if (moved)
-        *value = moved;
-    v = *value;
-    if (v->family->move)
-        v->family->move(v, ctx);
-    return 0;
+        *value = v = moved;
+    if (!v->family->move || v->family->move(v, ctx, &cursor))
+        return 0;
+    rm.DefragCursorSet(ctx, cursor);
+    return 1;
 }
 
 int types_create(struct rm_ctx *ctx)
@@ -115,9 +162,15 @@ int types_create(struct rm_ctx *ctx)
             .copy2 = copy,
         };
 
-        types[i].type = rm.CreateDataType(ctx, types[i].family->type, ENCODING, &methods);
-        if (!types[i].type)
+        const struct family *f = types[i].family;
+
+        types[i].type = rm.CreateDataType(ctx, f->type, f->load ? f->encoding : ENCODING, &methods);
+        if (types[i].type)
+            continue;
+        if (!f->load)
             return RM_ERR;
+        rm.Log(ctx, "notice", "another module has registered the type %s; weir cannot load it",
+               f->type);
     }
     return RM_OK;
 }
@@ -133,12 +186,13 @@ struct rm_type *type_of(const struct family *family)
 
 void *value_at(struct rm_key *key, const struct family *family, bool *wrong)
 {
+    struct rm_type *type = key ? rm.ModuleTypeGetType(key) : NULL;
+
     *wrong = false;
-    if (!key || rm.KeyType(key) == RM_KEY_EMPTY)
-        return NULL;
-    if (rm.ModuleTypeGetType(key) == type_of(family))
+    if (type &&
+        (type == type_of(family) || (family->imported && type == type_of(family->imported))))
         return rm.ModuleTypeGetValue(key);
-    *wrong = true;
+    *wrong = type || (key && rm.KeyType(key) != RM_KEY_EMPTY);
     return NULL;
 }
 
@@ -156,8 +210,51 @@ struct value *value_of_any(struct rm_key *key)
 void value_changed(struct value *v)
 {
     static uint64_t changes;
+    uint64_t bytes = v->family->memory(v);
 
     v->changes = ++changes;
+    if (bytes == v->accounted)
+        return;
+    atomic_fetch_add(&server_stats.values, v->accounted == 0);
+    atomic_fetch_add(&server_stats.bytes, bytes - v->accounted);
+    v->accounted = bytes;
+}
+
+/* `holders` is 0 for a value that only the keyspace refers to, and -1 after that is gone too. */
+void value_hold(struct value *v)
+{
+    atomic_fetch_add(&v->holders, 1);
+}
+
+void value_release(struct value *v)
+{
+    if (atomic_fetch_sub(&v->holders, 1) > 0)
+        return;
+    atomic_fetch_sub(&server_stats.values, v->accounted > 0);
+    atomic_fetch_sub(&server_stats.bytes, v->accounted);
+    v->family->free(v);
+}
+
+void value_lock(struct value *v)
+{
+    atomic_fetch_add(&v->readers, 1);
+}
+
+void value_unlock(struct value *v)
+{
+    atomic_fetch_sub(&v->readers, 1);
+}
+
+/* May a command change the value now? */
+static bool may_change(struct rm_ctx *ctx, struct value *v)
+{
+    if (atomic_load(&v->holders) == 0)
+        return true;
+    if (!server_obeys(ctx))
+        return false;
+    while (atomic_load(&v->readers) > 0)
+        usleep(100);
+    return true;
 }
 
 void value_put(struct rm_key *key, struct value *v)
@@ -176,6 +273,11 @@ struct opened key_open(struct rm_ctx *ctx, struct rm_string *name, int mode,
     o.value = value_at(o.key, family, &o.wrong);
     if (o.wrong)
         o.loading = rm.ModuleTypeGetType(o.key) == type_of(&family_loading);
+    if (mode & RM_WRITE && (o.value || o.loading) &&
+        !may_change(ctx, o.value ? o.value : rm.ModuleTypeGetValue(o.key))) {
+        o.value = NULL;
+        o.wrong = o.loading = o.busy = true;
+    }
     return o;
 }
 
@@ -201,7 +303,9 @@ int key_close(struct opened *o)
 
 int key_refuse(struct rm_ctx *ctx, struct opened *o)
 {
-    if (o->loading)
+    if (o->busy)
+        reply_error(ctx, WEIRBUSY, "another command is working on the key; repeat this one");
+    else if (o->loading)
         reply_code(ctx, WEIRBUSY);
     else
         reply_wrong_type(ctx);
@@ -233,53 +337,69 @@ void key_changed(struct rm_ctx *ctx, struct rm_string *name, struct value *v, co
 
 /* ---- handles of the library ---- */
 
+/* Bytes that the library took and did not give back since handle_begin(). */
+static _Thread_local uint64_t balance;
+
 static void *take(void *context, size_t size)
 {
+    void *block = server_take(size);
+
     (void)context;
-    return server_take(size);
+    balance += server_bytes(block);
+    return block;
 }
 
 static void give(void *context, void *block)
 {
     (void)context;
+    balance -= server_bytes(block);
     server_give(block);
 }
 
-static struct weir_options within(uint64_t most)
+static struct weir_options handle_begin(uint64_t most)
 {
+    balance = 0;
     return (struct weir_options){sizeof(struct weir_options), {take, give, NULL}, most};
 }
 
-enum weir_status filter_open(weir_filter **out, const char *spec, uint64_t most,
+enum weir_status filter_open(weir_filter **out, const char *spec, uint64_t most, uint64_t *bytes,
                              struct weir_error *error)
 {
-    struct weir_options options = within(most);
+    struct weir_options options = handle_begin(most);
+    enum weir_status status = weir_open_with(out, spec, &options, error);
 
-    return weir_open_with(out, spec, &options, error);
+    *bytes = balance;
+    return status;
 }
 
 enum weir_status filter_load(weir_filter **out, weir_source source, void *context, uint64_t most,
-                             struct weir_error *error)
+                             uint64_t *bytes, struct weir_error *error)
 {
-    struct weir_options options = within(most);
+    struct weir_options options = handle_begin(most);
+    enum weir_status status = weir_load_stream(out, source, context, &options, error);
 
-    return weir_load_stream(out, source, context, &options, error);
+    *bytes = balance;
+    return status;
 }
 
-enum weir_status sketch_open(weir_sketch **out, const char *spec, uint64_t most,
+enum weir_status sketch_open(weir_sketch **out, const char *spec, uint64_t most, uint64_t *bytes,
                              struct weir_error *error)
 {
-    struct weir_options options = within(most);
+    struct weir_options options = handle_begin(most);
+    enum weir_status status = weir_sketch_open_with(out, spec, &options, error);
 
-    return weir_sketch_open_with(out, spec, &options, error);
+    *bytes = balance;
+    return status;
 }
 
 enum weir_status sketch_load(weir_sketch **out, const void *data, size_t size, uint64_t most,
-                             struct weir_error *error)
+                             uint64_t *bytes, struct weir_error *error)
 {
-    struct weir_options options = within(most);
+    struct weir_options options = handle_begin(most);
+    enum weir_status status = weir_sketch_load_buffer(out, data, size, NULL, &options, error);
 
-    return weir_sketch_load_buffer(out, data, size, NULL, &options, error);
+    *bytes = balance;
+    return status;
 }
 
 uint64_t spec_seed(const char *spec)

@@ -1,11 +1,11 @@
-/* value.h - what a key of ours holds, and what each family of commands says of its own.
+/* value.h - values of keys, and the description of a family of commands.
  *
  * A value is written and read as an image: a sequence of parts of weir's file format
- * (docs/format.md). RDB, AOF, WEIR.SAVE, BF.SCANDUMP and DEBUG DIGEST all take it from
- * there, so that there is one way to write a value and one to read it. */
+ * (docs/format.md). RDB, AOF, WEIR.SAVE, BF.SCANDUMP and DEBUG DIGEST all use the image. */
 #ifndef MODULE_VALUE_H
 #define MODULE_VALUE_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <weir.h>
 #include <weir/saved.h>
@@ -15,109 +15,138 @@
 
 struct image_in;
 
-/* What every value begins with. */
+/* The first member of every value. */
 struct value {
     const struct family *family;
-    uint64_t changes; /* by which a transfer in chunks knows that it was interrupted */
+    uint64_t changes;   /* number of its state, unique in the process */
+    atomic_int holders; /* jobs that use it, see job.h */
+    atomic_int readers; /* their threads that still read it */
+    uint64_t accounted; /* bytes of it in server_stats.bytes */
 };
 
 struct family {
-    const char *type; /* its name as TYPE tells it: nine characters */
+    const char *type; /* as TYPE reports it: nine characters */
+    int encoding;     /* version of the format in an RDB; 0: that of images */
 
-    /* The image, through a sink; false if that refused. */
+    /* Write the image to a sink; false if the sink fails. */
     bool (*write)(const struct value *v, weir_sink sink, void *context);
 
-    /* Up to the end of the image; NULL with a message. */
+    /* Read a whole image; NULL with a message. */
     struct value *(*read)(struct image_in *in, struct weir_error *error);
 
     struct value *(*copy)(const struct value *v); /* NULL: no memory */
     void (*free)(struct value *v);
     size_t (*memory)(const struct value *v);
-    size_t (*blocks)(const struct value *v); /* allocations that freeing it gives back */
-    void (*move)(struct value *v, struct rm_defrag *ctx); /* small blocks; or NULL */
+    size_t (*blocks)(const struct value *v); /* allocations to free: the cost of freeing it */
 
-    /* How an AOF makes a value that is not complete; or NULL, for WEIR.LOAD. */
+    /* Defragment small blocks, from *cursor on, which is 0 at first. False if there are more, after
+     * rm.DefragShouldStop(). NULL: nothing to do. */
+    bool (*move)(struct value *v, struct rm_defrag *ctx, unsigned long *cursor);
+
+    /* A value of RedisBloom, for the same commands; or NULL. */
+    const struct family *imported;
+
+    /* Its own format in an RDB; NULL: the image. load() returns NULL if the value is invalid. */
+    struct value *(*load)(struct rm_io *io);
+    void (*save)(const struct value *v, struct rm_io *io);
+
+    /* Write commands to an AOF; NULL: WEIR.LOAD with the image. */
     void (*rewrite)(const struct value *v, struct rm_io *io, struct rm_string *key);
 };
 
-/* In the order of value_types. */
 extern const struct family family_filter, family_bloom, family_cuckoo, family_counts, family_top,
-    family_loading;
+    family_loading, family_imported_bloom, family_imported_cuckoo, family_imported_counts,
+    family_imported_top;
 
-/* A name for each part of an image that is ours alone; readers of files step over them. */
+/* Kinds of parts that only the module uses; other readers of weir files skip them. */
 enum {
-    PART_ONCE = 0x5701,   /* answers given to producers, see once.h */
+    PART_ONCE = 0x5701,   /* replies kept for producers, see once.h */
     PART_BLOOM = 0x5702,  /* head of a chain, see chain.h */
-    PART_TOP = 0x5703,    /* heap of the keys that are kept, see top_value.h */
+    PART_TOP = 0x5703,    /* heap of TOPK.*, see top_value.h */
     PART_COUNTS = 0x5704, /* a count-min sketch of CMS.* follows */
-    PART_CUCKOO = 0x5705  /* head of a chain of CF.* */
+    PART_CUCKOO = 0x5705, /* head of a chain of CF.* */
+    PART_BLOCK = 0x5706,  /* cells of a value of RedisBloom; its numbers, by type: */
+    PART_IMPORTED_BLOOM = 0x5707,
+    PART_IMPORTED_CUCKOO = 0x5708,
+    PART_IMPORTED_COUNTS = 0x5709,
+    PART_IMPORTED_TOP = 0x570a
 };
 
-/* Make the types known to the server: RM_OK or RM_ERR. */
+/* Register the types with the server: RM_OK or RM_ERR. */
 int types_create(struct rm_ctx *ctx);
 
 struct rm_type *type_of(const struct family *family);
 
-/* The value of a key, if it is of this family; NULL if there is no such key. What is
- * not of the family makes *wrong true. */
+/* The value of a key of this family; NULL if there is no such key. *wrong: the key has another
+ * type. */
 void *value_at(struct rm_key *key, const struct family *family, bool *wrong);
 
-/* The value of a key of any family that is complete; NULL if it is something else. */
+/* The complete value of a key of any family; NULL if there is none. */
 struct value *value_of_any(struct rm_key *key);
 
-/* Number this state of a value, so that no other of the process has the same. */
+/* Give the value's state a new number. To be called after each change, on the server's thread. */
 void value_changed(struct value *v);
 
-/* Put a new value there; the old one is freed. */
+/* Keep a value in memory, and reject commands that would change it. value_release() frees a value
+ * that was deleted meanwhile. */
+void value_hold(struct value *v);
+void value_release(struct value *v);
+
+/* A thread reads the value: commands from a master wait for value_unlock(). */
+void value_lock(struct value *v);
+void value_unlock(struct value *v);
+
+/* Replace the value of a key; the old one is freed. */
 void value_put(struct rm_key *key, struct value *v);
 
-/* ---- keys: look, answer what is wrong, close ---- */
+/* ---- keys ---- */
 
 struct opened {
     struct rm_key *key;
-    void *value;  /* of the family asked for, or NULL */
-    bool wrong;   /* there is something else */
-    bool loading; /* it is being loaded in chunks, and can do nothing yet */
+    void *value;  /* of the requested family, or NULL */
+    bool wrong;   /* the key has another type */
+    bool loading; /* it is being loaded in chunks */
+    bool busy;    /* a job uses it, so that it must not change; then also wrong and loading */
 };
 
-/* Open the key of a command, argv[1] as a rule. */
+/* Open a key of a command. */
 struct opened key_open(struct rm_ctx *ctx, struct rm_string *name, int mode,
                        const struct family *family);
 
-/* Did the server call a command just to know its keys: a destination, their number and as many
- * sources? Then it was told. A cluster of Redis 7.0 takes it from here alone. */
+/* If the server called a command only for the positions of its keys (a destination, a number, that
+ * many sources), reply with them and return true. Clusters of Redis 7.0 have no other source. */
 bool keys_were_asked(struct rm_ctx *ctx, struct rm_string **argv, int argc);
 
-/* Close it; returns RM_OK, to end a command with. */
+/* Close a key. Returns RM_OK, the result of a command. */
 int key_close(struct opened *o);
 
-/* Answer a key of another kind and close it. */
+/* Reply that the key has another type, is being loaded or busy, and close it. */
 int key_refuse(struct rm_ctx *ctx, struct opened *o);
 
-/* The value of a key that was opened; NULL after an error reply, then it is closed. `missing` is
- * the reply if there is none. */
+/* The value of an open key. NULL after an error reply; then the key is closed. `missing` is the
+ * reply if there is no such key. */
 void *key_value(struct rm_ctx *ctx, struct opened *o, const char *missing);
 
-/* A change is complete: tell the replicas the command as it came, and those who listen to
- * the key. */
+/* After a change: replicate the command verbatim and raise a keyspace event. */
 void key_changed(struct rm_ctx *ctx, struct rm_string *name, struct value *v, const char *event);
 
-/* The same where the replicas were told already. */
+/* The same after the change was replicated. */
 void key_told(struct rm_ctx *ctx, struct rm_string *name, struct value *v, const char *event);
 
 /* ---- filters and sketches of the library, in the server's memory
  *
- * `most` is the bytes that one may take, 0 for any; it is weighed before memory is asked
- * for. Statuses are those of the library's calls. ---- */
+ * `most` is the maximum number of bytes, 0 for no limit; it is checked before memory is
+ * allocated. *bytes becomes the memory of the handle as the allocator counts it. Statuses are those
+ * of the library's calls. ---- */
 
-enum weir_status filter_open(weir_filter **out, const char *spec, uint64_t most,
+enum weir_status filter_open(weir_filter **out, const char *spec, uint64_t most, uint64_t *bytes,
                              struct weir_error *error);
 enum weir_status filter_load(weir_filter **out, weir_source source, void *context, uint64_t most,
-                             struct weir_error *error);
-enum weir_status sketch_open(weir_sketch **out, const char *spec, uint64_t most,
+                             uint64_t *bytes, struct weir_error *error);
+enum weir_status sketch_open(weir_sketch **out, const char *spec, uint64_t most, uint64_t *bytes,
                              struct weir_error *error);
 enum weir_status sketch_load(weir_sketch **out, const void *data, size_t size, uint64_t most,
-                             struct weir_error *error);
+                             uint64_t *bytes, struct weir_error *error);
 
 /* The seed in the spec of a filter or sketch. */
 uint64_t spec_seed(const char *spec);

@@ -1,4 +1,4 @@
-"""The library as it is installed, and programs compiled against it."""
+"""The installed library, and programs compiled with it."""
 import contextlib
 import os
 import pathlib
@@ -16,7 +16,7 @@ THERE = all(shutil.which(tool) for tool in ("cc", "c++", "meson", "pkg-config"))
 
 
 def install(root):
-    """As a packager does, into another root. Nothing is built: that is done."""
+    """Installs into another root, as packagers do. Nothing is built."""
     subprocess.run(["meson", "install", "-C", BUILD, "--no-rebuild", "--quiet", "--destdir", root], check=True)
     return Installed(root)
 
@@ -36,7 +36,7 @@ class Installed:
         return out.split()
 
     def compile(self, source, program, *more):
-        """With the compiler that the name asks for, as the file says; returns a list to run."""
+        """Compiles with the command at the top of the file; returns the argument list to run it."""
         sanitizer = "address,undefined" if SANITIZED else "thread" if RACES_SEEN else None
         compiler = ["c++", "-std=c++17"] if str(source).endswith(".cpp") else ["cc"]
         subprocess.run([*compiler, *WARNINGS, *([f"-fsanitize={sanitizer}", "-g"] if sanitizer else []), source, "-o",
@@ -49,14 +49,14 @@ class Client:
         self.file = file
 
     def ask(self, lines):
-        """The answers to lines that are sent at once."""
+        """Sends all lines at once and returns the answers."""
         self.file.write("".join(line + "\n" for line in lines).encode())
         self.file.flush()
         return [self.file.readline().decode().strip() for _ in lines]
 
 
 class Server:
-    """examples/server.c, running."""
+    """Runs examples/server.c."""
 
     def __init__(self, program, env, spec):
         self.process = subprocess.Popen([*program, "0", spec], env=env, stdout=subprocess.PIPE,

@@ -1,6 +1,6 @@
-"""Private servers on loopback ports: they live in a directory of their own and die with the tests.
+"""Private servers on loopback ports, in their own directories; they stop when the tests end.
 
-PostgreSQL refuses to be run by root, so its processes belong to an unprivileged user then."""
+PostgreSQL refuses to run as root, so root starts it as an unprivileged user."""
 import glob
 import os
 import pwd
@@ -22,8 +22,8 @@ def free_port():
 
 
 def steady_port():
-    """For a server that is killed and comes back: not of those that connections are made from, one of which might take
-    it meanwhile (a client that tries a port long enough is at last connected to itself)."""
+    """A port for a server that is killed and restarted. It is outside the range of client ports, so no connection
+    takes it in the meantime, and no client connects to itself."""
     while True:
         with socket.socket() as s:
             try:
@@ -34,7 +34,7 @@ def steady_port():
 
 
 def unprivileged():
-    """Words before a command that make it someone else's, and who that is."""
+    """Returns the words before a command that run it as another user, and that user's name."""
     if os.getuid() != 0:
         return [], None
     for name in "postgres", "nobody":
@@ -47,7 +47,7 @@ def unprivileged():
 
 
 def children(pid):
-    """Processes whose parent this is."""
+    """The child processes."""
     found = []
     for stat in glob.glob("/proc/[0-9]*/stat"):
         try:
@@ -61,7 +61,7 @@ def children(pid):
 
 
 class Server:
-    """A process that answers on a port; start, kill and start it again."""
+    """A server process: start, kill, start again."""
 
     def __init__(self):
         self.directory = tempfile.mkdtemp(prefix="weir-")
@@ -85,10 +85,10 @@ class Server:
             return log.read()
 
     def kill(self):
-        """As a crash would: all its processes at once, without a word."""
+        """Kills all its processes at once, as a crash would."""
         if not self.process or self.process.poll() is not None:
             return
-        self.process.send_signal(signal.SIGSTOP)  # so that it has no more of them
+        self.process.send_signal(signal.SIGSTOP)  # so that no requests are pending
         for child in children(self.process.pid):
             os.kill(child, signal.SIGKILL)
         self.process.kill()
@@ -100,7 +100,7 @@ class Server:
 
 
 class Postgres(Server):
-    """trust for everyone, but for the user 'locked', whose password is 'open sesame'."""
+    """Every user is trusted, except 'locked', whose password is 'open sesame'."""
 
     def __init__(self):
         super().__init__()
@@ -164,7 +164,7 @@ class Redis(Server):
             return False
 
     def call(self, *commands):
-        """Commands, each a list of words; the last line of each reply's first line."""
+        """Runs commands, each a list of words; returns the first line of each reply."""
         with socket.create_connection(("127.0.0.1", self.port), 20) as s:
             replies = s.makefile("rb")
             answers = []
@@ -186,7 +186,7 @@ class Redis(Server):
 
 
 class Mute:
-    """A server that takes connections and never says a word."""
+    """A server that accepts connections and never replies."""
 
     def __init__(self):
         self.socket = socket.socket()
@@ -212,7 +212,7 @@ class Mute:
 
 
 class Rude(Mute):
-    """One that hangs up as soon as it is called, so hard that the next word is an error."""
+    """A server that resets each connection immediately, so the client's next write fails."""
 
     def take(self):
         try:
@@ -225,7 +225,7 @@ class Rude(Mute):
 
 
 class Scripted(Mute):
-    """One that answers each connection by a function of it, a thread for each."""
+    """A server that handles each connection with a function, in one thread each."""
 
     def __init__(self, answer):
         self.answer = answer
@@ -250,7 +250,7 @@ class Scripted(Mute):
 
 
 def redis_commands(called):
-    """The words of each command that a client sends."""
+    """Yields the words of each command of a client."""
     stream = called.makefile("rb")
     while line := stream.readline():
         words = []
@@ -261,7 +261,7 @@ def redis_commands(called):
 
 
 def scripted_redis(replies):
-    """A Redis that says what a function makes of the words of a command."""
+    """A fake Redis server: a function turns the words of a command into a reply."""
     def answer(called):
         for words in redis_commands(called):
             called.sendall(replies(words))
@@ -274,10 +274,11 @@ def postgres_message(kind, body):
 
 
 def echoing_postgres(form="%s"):
-    """A PostgreSQL that wants the password in clear, and puts it into its refusal, with the user."""
+    """A fake PostgreSQL server that requires the password in plain text, and repeats it with the user name in its
+    error."""
     def answer(called):
         startup = called.recv(4096)
-        if startup[4:8] == struct.pack("!i", 80877103):  # it asks for SSL
+        if startup[4:8] == struct.pack("!i", 80877103):  # SSL request
             called.sendall(b"N")
             startup = called.recv(4096)
         user = startup[8:].split(b"\0")[1]

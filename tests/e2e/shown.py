@@ -1,4 +1,4 @@
-"""Commands that a page shows, and whether they print what it shows below them."""
+"""Runs the commands of a page and compares their output with the page."""
 import os
 import re
 import subprocess
@@ -8,8 +8,8 @@ from conftest import WEIR
 
 
 def is_shown(output, shown):
-    """A tab is seen as blanks. "..." stands for what a page leaves out: a line of it for any number of lines,
-    among other text for some of that line."""
+    """Compares output with a page, where tabs are spaces. "..." on a line of its own matches any number of lines;
+    within a line it matches any text."""
     if "\t" in output:
         output, shown = ("\n".join(" ".join(line.split()) for line in text.splitlines()) for text in (output, shown))
     pattern = "".join(r"(?:.*\n)*" if line == "..." else r".*?".join(map(re.escape, line.split("..."))) + "\n"
@@ -18,13 +18,13 @@ def is_shown(output, shown):
 
 
 def environment(**more):
-    """weir is on the path, python3 is the one that runs the tests, and sorting is the same everywhere."""
+    """PATH contains weir, python3 is the tests' interpreter, and the locale is C."""
     path = [os.path.dirname(WEIR), os.path.dirname(sys.executable), os.environ["PATH"]]
     return {**os.environ, "PATH": ":".join(path), "LC_ALL": "C", **more}
 
 
 def shortfall(pairs, folder, timeout=60, **more):
-    """The first command that prints something else, with what it printed; None if all are as shown."""
+    """Returns the first command with other output, and that output; None if there is none."""
     for command, shown in pairs:
         done = subprocess.run(["sh", "-c", command], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                               stderr=subprocess.STDOUT, timeout=timeout, cwd=folder, env=environment(**more))

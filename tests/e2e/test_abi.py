@@ -1,4 +1,4 @@
-"""What compiled programs rely on is what tests/golden/abi.txt says: it changes on purpose or not at all."""
+"""The binary interface equals tests/golden/abi.txt, so it only changes on purpose."""
 import hashlib
 import os
 import pathlib
@@ -26,8 +26,8 @@ def test_the_binary_interface_is_the_listed_one():
     assert come == [], "new: scripts/abi build > tests/golden/abi.txt, if it is meant"
 
 
-def test_the_list_leaves_nothing_out():
-    """Names by another way than the script's."""
+def test_the_list_is_complete():
+    """Names found in another way than by the script."""
     listed = {kind: {line.split()[1].rstrip(":").partition("@")[0] for line in LIST if line.startswith(kind)}
               for kind in ("symbol", "struct", "constant")}
     assert set(re.findall(r"\b(weir_\w+)\s*\(", "".join(re.findall(r"WEIR_API[^;]*;", HEADERS)))) <= listed["symbol"]
@@ -36,8 +36,8 @@ def test_the_list_leaves_nothing_out():
     assert len(words) > 40 and words <= listed["constant"]
 
 
-def test_golden_files_are_those_that_were_cut_for_the_release():
-    """A filter that is saved otherwise than before gets no new golden file: the format is frozen."""
+def test_golden_files_are_those_of_the_release():
+    """The format is frozen: a change of the saved bytes must not get a new golden file."""
     golden = SOURCE / "tests/golden"
     cut = dict(reversed(line.split("  ")) for line in (golden / "frozen.txt").read_text().splitlines())
     assert len(cut) >= 27 and set(cut) == {path.name for path in golden.glob("*.weir")}

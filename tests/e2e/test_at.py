@@ -1,4 +1,4 @@
-"""weir dedup --at against servers that misbehave: a clear error within the time-out, nothing lost, nothing doubled."""
+"""weir dedup --at with faulty servers: a clear error within the timeout, no record lost, none duplicated."""
 import json
 import os
 import pathlib
@@ -23,8 +23,8 @@ def bulk(text):
 
 
 class Fake(Scripted):
-    """A server with weir.so, as far as --at asks for it: a set of hashes for each key. break_it(words, reply) may say
-    something else than the reply: bytes, or None to hang up."""
+    """A fake server with the commands of weir.so that --at uses: a set of hashes per key. break_it(words, reply) may
+    replace a reply with other bytes, or return None to close the connection."""
 
     def __init__(self, break_it=lambda words, reply: reply):
         self.break_it, self.texts, self.sets, self.answers, self.shown = break_it, {}, {}, {}, 0
@@ -101,12 +101,12 @@ def given_up(server, *more, timeout="1s", saying=()):
 
 
 def side_by_side(check, things):
-    """Each waits for a time-out, and none needs the processor meanwhile."""
+    """Runs tests in parallel: each waits for a timeout without using the processor."""
     with ThreadPoolExecutor(10) as pool:
         list(pool.map(check, things))
 
 
-def test_the_fake_is_right(fake):
+def test_the_fake_server_gives_correct_replies(fake):
     server = fake()
     assert at(server, "--shards", 5).out == b"".join(UNIQUE)
     assert server.shown == len(KEYS)
@@ -121,8 +121,8 @@ def test_every_metric_has_a_help_text(fake, here):
 
 
 @pytest.mark.parametrize("shards", [1, 5])
-def test_connections_that_are_lost_lose_no_record(fake, shards):
-    """At any command, before or after it was carried out: each is shown once and answered rightly."""
+def test_lost_connections_lose_no_record(fake, shards):
+    """At any command, before or after it ran: each record is observed once and gets the right verdict."""
     rng = random.Random(4)
 
     def break_it(words, reply):
@@ -137,8 +137,8 @@ def test_connections_that_are_lost_lose_no_record(fake, shards):
     assert json.loads(result.err)["servers"]["reconnects"] > 0
 
 
-def test_half_replies(fake):
-    """Cut off anywhere, then hung up."""
+def test_truncated_replies(fake):
+    """Truncated anywhere, then the connection is closed."""
     rng = random.Random(5)
 
     class Cutting(Fake):
@@ -154,7 +154,7 @@ def test_half_replies(fake):
     assert at(server, "--shards", 3).out == b"".join(UNIQUE) and server.shown == len(KEYS)
 
 
-def test_errors_that_pass_are_waited_for(fake):
+def test_temporary_errors_are_retried(fake):
     def is_waited_for(error):
         refuse = iter([True] * 3)
         server = fake()
@@ -169,22 +169,22 @@ def test_errors_that_pass_are_waited_for(fake):
 
 PROTOCOL = b"*4\r\n+protocol\r\n:%d\r\n+version\r\n$5\r\n1.0.0\r\n"
 KNOWN, UNKNOWN, FORBIDDEN = b"*1\r\n$3\r\nkey\r\n", b"-ERR x\r\n", b"-NOPERM x\r\n"
-OLDER = "server {}: speaks an older protocol; upgrade weir.so on the server"
+OLDER = "server {}: uses an older protocol; upgrade weir.so on the server"
 NOT_LOADED = "server {}: weir.so is not loaded; add 'loadmodule "
 
 
 @pytest.mark.parametrize("info, keys, saying", [
-    (PROTOCOL % 2, KNOWN, "server {}: speaks protocol 2, this weir knows 1; upgrade weir on this machine"),
+    (PROTOCOL % 2, KNOWN, "server {}: uses protocol 2, this weir supports 1; upgrade weir on this machine"),
     (PROTOCOL % 0, KNOWN, OLDER), (b"*2\r\n+version\r\n$5\r\n1.0.0\r\n", KNOWN, OLDER), (b"-ERR x\r\n", KNOWN, OLDER),
-    (b"-ERR x\r\n", UNKNOWN, NOT_LOADED), (b"-ERR x\r\n", FORBIDDEN, "weir.so is not loaded, or speaks an older protocol"),
+    (b"-ERR x\r\n", UNKNOWN, NOT_LOADED), (b"-ERR x\r\n", FORBIDDEN, "weir.so is not loaded, or uses an older protocol"),
     (b"-NOPERM x\r\n", KNOWN, "{}: NOPERM x")])
-def test_another_protocol_is_refused_before_anything_is_sent(fake, info, keys, saying):
+def test_another_protocol_version_is_refused_before_anything_is_sent(fake, info, keys, saying):
     server = fake(lambda words, good: info if words == [b"WEIR.INFO"] else keys if words[0] == b"COMMAND" else good)
     refused("dedup", "--at", server.url(), input="a\n", saying=saying.format(f"127.0.0.1:{server.port}"))
     assert {words[0] for words in server.commands} <= {b"WEIR.INFO", b"CLUSTER", b"COMMAND"}
 
 
-def test_the_protocol_is_asked_once_per_connection(fake):
+def test_the_protocol_version_is_queried_once_per_connection(fake):
     server = fake()
     at(server, "--shards", 5)
     assert server.commands.count([b"WEIR.INFO"]) == 1
@@ -197,26 +197,33 @@ def test_the_protocol_is_asked_once_per_connection(fake):
     assert server.commands.count([b"WEIR.INFO"]) == 4
 
 
-def test_a_server_that_was_upgraded_meanwhile_is_refused(fake):
+def test_a_server_upgraded_during_the_run_is_refused(fake):
     told = iter([PROTOCOL % 1])
     server = fake()
     server.break_it = lambda words, good: next(told, PROTOCOL % 3) if words == [b"WEIR.INFO"] else \
         None if words[0] == b"WEIR.OBSERVE" else good
-    given_up(server, timeout="20s", saying=["line 1: not passed", "speaks protocol 3, this weir knows 1"])
+    given_up(server, timeout="20s", saying=["line 1: not passed", "uses protocol 3, this weir supports 1"])
 
 
-def test_numbers_go_on_above_those_of_others(fake):
-    """Of producers that the server has forgotten, whose clocks were ahead."""
-    server, limit = fake(), int(time.time() * 1e6) + 10**9
-    observe = server.observe
-    server.observe = lambda words: observe(words) if int(words[5]) > limit else \
-        b"-WEIRGONE %d x\r\n" % limit
-    lines = at(server, "--shards", 3).out.splitlines(keepends=True)
-    assert sorted(lines) == sorted(UNIQUE) and server.shown == len(KEYS)
+def test_ticket_numbers_continue_above_those_of_others(fake):
+    """Of evicted producers, whose clocks were ahead. Requests that were queued meanwhile wait for the one sent again."""
+    server, limit, refused_once = fake(), int(time.time() * 1e6) + 10**9, []
+    observe, keys = server.observe, [b"%d\n" % (i - 6000 * (i % 12000 >= 6000)) for i in range(400000)]
+
+    def refuse_low(words):
+        if int(words[5]) > limit:
+            return observe(words)
+        if not refused_once:
+            refused_once.append(time.sleep(0.3))  # more requests are queued
+        return b"-WEIRGONE %d x\r\n" % limit
+
+    server.observe = refuse_low
+    done = run("dedup", "--timeout", "20s", "-j", 16, "--at", server.url(), input=b"".join(keys))
+    assert done.out == b"".join(dict.fromkeys(keys)) and server.shown == len(keys)
     assert all(len(words[5]) == 16 for words in server.commands if words[0] == b"WEIR.OBSERVE")
 
 
-def test_a_server_that_refuses_for_good(fake):
+def test_permanent_errors_end_the_run(fake):
     server = fake(lambda words, reply: b"-OOM command not allowed\r\n" if words[0] == b"WEIR.OBSERVE" else reply)
     result = given_up(server, timeout="5s", saying=["line 1: not passed, nor any record after it", "OOM command not allowed"])
     assert result.out == b""
@@ -224,8 +231,8 @@ def test_a_server_that_refuses_for_good(fake):
     given_up(server, timeout="1000s", saying="NOPERM")
 
 
-def test_the_place_where_it_stopped(fake, here):
-    """All records before it are passed, none after it."""
+def test_the_position_of_an_error_is_exact(fake, here):
+    """All records before it are printed, none after it."""
     seen = []
 
     def break_it(words, reply):
@@ -247,8 +254,8 @@ GARBAGE = [
     b"*0\r\n", b"*-1\r\n", b"$-1\r\n", b"*1\r\n" * 12 + b":0\r\n", b"*3\r\n:0\r\n:0\r\n-ERR x\r\n", b"HTTP/1.1 400 Bad Request\r\n\r\n"]
 
 
-def test_garbage(fake):
-    """Instead of verdicts, or from the first word on."""
+def test_garbage_replies(fake):
+    """Instead of verdicts, or from the first reply on."""
     def is_refused(reply):
         server = fake(lambda words, good: reply if words[0] == b"WEIR.OBSERVE" else good)
         assert given_up(server, timeout="1500ms").out == b"", reply
@@ -263,12 +270,12 @@ ODD_SLOTS = [
     b"*1\r\n*2\r\n:0\r\n:5\r\n", b"*1\r\n*3\r\n:-1\r\n:5\r\n*0\r\n", b"*0\r\n", b"+OK\r\n"]
 
 
-def test_odd_slots(fake):
+def test_invalid_slots(fake):
     side_by_side(lambda slots: given_up(fake(lambda words, good: slots if words[0] == b"CLUSTER" else good), timeout="600ms"),
                  ODD_SLOTS)
 
 
-def test_redirections_that_lead_nowhere(fake):
+def test_endless_redirections(fake):
     def is_refused(reply):
         server = fake(lambda words, good: b"-" + reply + b"\r\n" if words[0] == b"WEIR.OBSERVE" else good)
         given_up(server, timeout="600ms")
@@ -281,17 +288,17 @@ def test_redirections_that_lead_nowhere(fake):
 
 
 def test_a_redirection_without_a_host(fake):
-    """Redis says ? where it does not know its own name: the server that tells is meant."""
+    """Redis sends ? if it does not know its own address: it means the replying server."""
     server, moved = fake(), iter([True])
     observe = server.observe
     server.observe = lambda words: b"-MOVED %d ?:%d\r\n" % (slot, server.port) if next(moved, False) else observe(words)
-    slot = 13907  # of seen:{0}
+    slot = 13907  # slot of seen:{0}
     result = at(server, "--stats", "json")
     assert sorted(result.out.splitlines(keepends=True)) == sorted(UNIQUE)
     assert json.loads(result.err)["servers"]["reconnects"] == 0
 
 
-def test_an_answer_that_does_not_come_to_an_end(fake):
+def test_an_endless_reply(fake):
     class Slow(Fake):
         def talk(self, called):
             for words in redis_commands(called):
@@ -302,8 +309,8 @@ def test_an_answer_that_does_not_come_to_an_end(fake):
     given_up(fake(of=Slow), timeout="4s", saying=["line 1: not passed", ": incomplete reply (waited 4 s)"])
 
 
-def test_a_server_that_hangs_is_not_asked_who_has_its_slots(fake):
-    """As one that was stopped: it takes connections, and others have its slots meanwhile."""
+def test_a_server_that_hangs_is_not_asked_for_the_slots(fake):
+    """A stopped server still accepts connections, while others have its slots."""
     def told(words, reply):
         port = other.port if hung else server.port
         return b"*1\r\n*3\r\n:0\r\n:16383\r\n*2\r\n$9\r\n127.0.0.1\r\n:%d\r\n" % port if words[0] == b"CLUSTER" else reply
@@ -335,7 +342,7 @@ int getaddrinfo(const char *n, const char *s, const struct addrinfo *h, struct a
 
 
 @pytest.mark.skipif(SANITIZED or not shutil.which("cc"), reason="needs to put a function before libc's")
-def test_the_time_for_a_name_counts(here):
+def test_name_resolution_counts_towards_the_timeout(here):
     (here / "slow.c").write_text(SLOW_NAMES)
     subprocess.run(["cc", "-shared", "-fPIC", "-o", "slow.so", "slow.c"], check=True)
     begun = time.monotonic()
@@ -344,7 +351,7 @@ def test_the_time_for_a_name_counts(here):
     assert time.monotonic() - begun < 20  # one name takes 4
 
 
-def test_silence(fake):
+def test_a_silent_server(fake):
     given_up(fake(of=Mute), timeout="600ms", saying="no answer within 0.2 s (waited 0.6 s)")
     given_up(fake(of=Rude), timeout="600ms")
     server = fake(lambda words, good: b"" if words[0] == b"WEIR.OBSERVE" else good)
@@ -353,8 +360,8 @@ def test_silence(fake):
             saying="127.0.0.1:1: cannot connect: Connection refused")
 
 
-def test_the_password_is_shown_nowhere(fake):
-    """Whatever a server does with it, in any spelling."""
+def test_the_password_is_never_printed(fake):
+    """In any spelling, whatever a server does with it."""
     for form in [b"-ERR wrong: %s\r\n", b"-WRONGPASS %s %s\r\n", b"-MOVED 1 %s\r\n", b"%s\r\n", b"-LOADING %s\r\n"]:
         server = fake()
         server.break_it = lambda words, good: form.replace(b"%s", b"swordfish") if words[0] == b"AUTH" else good
@@ -368,8 +375,8 @@ def test_the_password_is_shown_nowhere(fake):
     assert any(words[:1] == [b"AUTH"] for words in server.commands)
 
 
-def test_the_command_line_shows_no_password(fake):
-    """Once the options are read, to whoever looks with ps."""
+def test_the_command_line_hides_the_password(fake):
+    """From ps, once the options are parsed."""
     server = fake(lambda words, good: b"+OK\r\n" if words[0] == b"AUTH" else good)
     process = subprocess.Popen([WEIR, "dedup", "--at", server.url(user="me:swordfish@"), "--emit", "all"], stdin=subprocess.PIPE,
                                stdout=subprocess.PIPE)
@@ -381,7 +388,7 @@ def test_the_command_line_shows_no_password(fake):
     assert b"swordfish" not in line and b"--at\0redis://127.0.0.1:" in line
 
 
-def test_odd_addresses_show_no_secret():
+def test_unusual_addresses_print_no_password():
     for url in ["redis://u:p@SECRET@h/k", "redis://u:SECRET/p@h/k", "redis://u:SECRET@h/", "redis://u:SECRET@h:x/k",
                 "redis://u:SECRET%zz@h/k", "rediss://u:SECRET@h/k", "redis:u:SECRET@h/k", "redis://h/k?password=SECRET",
                 "redis://u:SECRET@h/a{b}", "SECRET"]:
@@ -392,7 +399,8 @@ def test_odd_addresses_show_no_secret():
 # ---- files ----
 
 class Holding(Fake):
-    """One that takes filters, as WEIR.LOAD does, and hangs up instead of saying so the first few times."""
+    """A fake server that accepts filters, as WEIR.LOAD does, and closes the connection instead of replying a few
+    times."""
 
     def __init__(self, losses):
         self.held, self.losses = {}, losses
@@ -418,8 +426,8 @@ class Holding(Fake):
         return super().reply(words)
 
 
-def test_load_goes_on_when_connections_are_lost(fake, here):
-    """A shard is brought again if it is not known whether it has come."""
+def test_load_continues_after_lost_connections(fake, here):
+    """A shard is sent again if it is not known whether it arrived."""
     (here / "in.txt").write_bytes(b"".join(KEYS))
     run("build", "-a", "bloom", "-m", "64K", "-o", "set", "in.txt")
     told = run("info", "--format", "json", "set").out
@@ -432,10 +440,40 @@ def test_load_goes_on_when_connections_are_lost(fake, here):
     refused("load", "--at", server.url(), "set", saying="lost in every attempt to load a shard")
 
 
+@pytest.mark.parametrize("errors, loads", [([b"WEIRRESTART x"], 2), ([None, b"WEIREXISTS x"], 3), ([b"LOADING x", b"WEIREXISTS x"], 0),
+                                           ([None, b"WEIRMEMORY x"], 0), ([None, b"NOPERM x"], 0), ([b"WEIRDATA x"], 0)])
+def test_load_repeats_only_what_was_interrupted(fake, here, errors, loads):
+    """None: the connection is lost before the reply. An error that another attempt cannot change ends the run."""
+    run("build", "-a", "bloom", "-m", "64K", "-o", "set", "-", input="a\n")
+    replies = iter(errors)
+    server = fake(0, of=Holding)
+    server.spec = json.loads(run("info", "--format", "json", "set").out)["config"].encode()
+
+    def reply(words):
+        if words[0] != b"WEIR.LOAD" or (error := next(replies, False)) is False:
+            return Holding.reply(server, words)
+        return error and b"-" + error + b"\r\n"
+
+    server.reply = reply
+    if loads:
+        run("load", "--at", server.url(), "set")
+    else:
+        refused("load", "--at", server.url(), "set", saying=errors[-1].decode())
+    assert [words[0] for words in server.commands].count(b"WEIR.LOAD") == (loads or len(errors))
+
+
+def test_late_records_are_in_the_summary(fake):
+    server = fake()
+    server.observe = lambda words: b"*%d\r\n" % words.count(words[-1]) + b":0\r\n" * words.count(words[-1])
+    result = run("dedup", "-S", "span=1h", "-k", 1, "--time", 2, "--stats", "text", "--at", server.url(),
+                 input="a 1600000000\na 1600000300\na 1600000200\n")
+    assert "1 record was late, the latest by 100 s" in result.err
+
+
 # ---- going on ----
 
-def test_resume_goes_on_where_servers_stayed_away(fake, here):
-    """However far commands had come when they did: carried out or not, answered or not."""
+def test_resume_continues_after_the_servers_failed(fake, here):
+    """With commands in any state: executed or not, answered or not."""
     lines = [b"%d %060d\n" % (i * i % 7919, i) for i in range(20000)]
     unique = list({line.split()[0]: line for line in reversed(lines)}.values())
     (here / "in.txt").write_bytes(b"".join(lines))
@@ -463,11 +501,11 @@ def test_resume_goes_on_where_servers_stayed_away(fake, here):
     side_by_side(goes_on, range(4))
 
 
-def test_states_of_others(fake, here):
+def test_states_of_other_commands_are_refused(fake, here):
     (here / "in.txt").write_bytes(b"a\nb\n")
     server = fake()
     how = ["dedup", "--at", server.url(), "--state", "s", "--resume"]
-    refused(*how[:5], "in.txt", saying="give --resume")
+    refused(*how[:5], "in.txt", saying="add --resume")
     assert run(*how, "in.txt").out == b"a\nb\n" and run(*how, "in.txt").out == b""
     with open(here / "in.txt", "ab") as file:
         file.write(b"c\na\n")
@@ -475,15 +513,15 @@ def test_states_of_others(fake, here):
     assert b"--at seen" in (here / "s").read_bytes()
     refused("dedup", "--at", server.url("other"), "--state", "s", "--resume", "in.txt", saying="other keys")
     run("dedup", "--state", "t", "in.txt")
-    refused("dedup", "--at", server.url(), "--state", "t", "--resume", "in.txt", saying="no state of a run with --at")
+    refused("dedup", "--at", server.url(), "--state", "t", "--resume", "in.txt", saying="not a state of a run with --at")
     refused("dedup", "--state", "s", "in.txt", saying="the filter is in its servers")
-    refused("info", "s", saying="'weir info --at URL' shows it")
+    refused("info", "s", saying="use 'weir info --at URL'")
     server.texts.clear()
     refused(*how, "in.txt", saying="saved with another filter")
 
 
 def killed(how, out):
-    """A run that is killed when it has passed something."""
+    """A run that is killed after it has printed something."""
     process = subprocess.Popen([WEIR, *map(str, how), "-o", out, "in.txt"])
     end = time.time() + 60
     while not (os.path.exists(out) and os.path.getsize(out)) and time.time() < end:
@@ -498,21 +536,21 @@ def slow(words, reply):
 
 
 @pytest.mark.parametrize("checkpoint", [["--checkpoint", "1k"], []])
-def test_a_run_that_was_killed(fake, here, checkpoint):
-    """However soon: it says so, and does not cut the output back."""
+def test_a_killed_run_is_reported(fake, here, checkpoint):
+    """At any moment: the next run prints a message and does not truncate the output."""
     (here / "in.txt").write_bytes(b"".join(b"%064d\n" % i for i in range(20000)))
     server = fake(slow)
     how = ["dedup", "--at", server.url(), "--timeout", "100s", "--state", "s", "--resume", *checkpoint, "--shards", 30]
     killed(how, "out")
     server.break_it = lambda words, reply: reply
-    refused(*how, "-o", "out", "in.txt", saying=["was cut off", "give another -o"])
+    refused(*how, "-o", "out", "in.txt", saying=["was killed", "use another -o"])
     result = run(*how, "-o", "more", "in.txt")
-    assert "records that were under way then count as seen" in result.err
-    assert (here / "s").exists() and "cut off" not in run(*how, "-o", "more", "in.txt").err
+    assert "records that were in flight then count as seen" in result.err
+    assert (here / "s").exists() and "was killed" not in run(*how, "-o", "more", "in.txt").err
 
 
-def test_a_later_run_that_was_killed(fake, here):
-    """One that went on from a state is not taken for one that was never begun."""
+def test_a_killed_resumed_run_is_reported(fake, here):
+    """A run that resumed a state is not treated like one that never started."""
     (here / "in.txt").write_bytes(b"a\n")
     server = fake()
     how = ["dedup", "--at", server.url(), "--timeout", "100s", "--state", "s", "--resume", "--shards", 30]
@@ -527,21 +565,21 @@ def test_a_later_run_that_was_killed(fake, here):
     process.kill()
     process.wait()
     server.break_it = lambda words, reply: reply
-    refused(*how, "-o", "out", "in.txt", saying=["was cut off", "give another -o"])
+    refused(*how, "-o", "out", "in.txt", saying=["was killed", "use another -o"])
 
 
-def test_a_full_disk_is_not_forgotten(fake, here):
-    """What was shown to the servers and could not be written is told by the next run."""
+def test_a_full_disk_is_reported_by_the_next_run(fake, here):
+    """The next run reports records that the servers observed but that could not be written."""
     (here / "in.txt").write_bytes(b"".join(KEYS))
     how = ["dedup", "--at", fake().url(), "--state", "s", "--resume"]
     refused(*how, "-o", "/dev/full", "in.txt", saying="No space left")
-    assert "was cut off: records that were under way then count as seen" in run(*how, "in.txt").err
+    assert "was killed: records that were in flight then count as seen" in run(*how, "in.txt").err
 
 
-# ---- verdicts that came, of records that were not passed ----
+# ---- verdicts that arrived for records that were not printed ----
 
 class Leaving(Fake):
-    """One that hangs up from the n-th command on that shows keys."""
+    """A fake server that closes the connection from the n-th command that adds keys on."""
 
     def __init__(self, first):
         self.left = first
@@ -558,7 +596,7 @@ def lines_of(n):
 
 @pytest.fixture
 def left(fake, here):
-    """A run that ended since the server went away, many records having been sent; and the server is back."""
+    """A run that ended because the server failed after many records were sent; then the server returns."""
     (here / "in.txt").write_bytes(b"".join(lines_of(40000)))
     server = fake(4, of=Leaving)
     how = ["dedup", "--timeout", "1s", "--at", server.url(), "--state", "s", "--resume", "-o", "out", "in.txt"]
@@ -568,26 +606,26 @@ def left(fake, here):
     return server, how, line
 
 
-def test_an_input_that_has_changed_meanwhile(left, here):
-    """It is refused as often as it is tried; once it is as it was, nothing is lost."""
+def test_a_changed_input_is_refused(left, here):
+    """Every attempt is refused; after the input is restored, no record is lost."""
     server, how, line = left
     right = (here / "in.txt").read_bytes()
     lines = right.splitlines(keepends=True)
     lines[line + 5] = b"x" * 64 + b"\n"
     (here / "in.txt").write_bytes(b"".join(lines))
     for _ in range(2):
-        refused(*how, saying=f"line {line + 6}: this is not the record that was here when the run before ended")
+        refused(*how, saying=f"line {line + 6}: differs from the record at this position in the previous run")
     (here / "in.txt").write_bytes(right)
     run(*how)
     assert (here / "out").read_bytes() == right and server.shown == 40000
 
 
-def test_a_signal_before_all_were_passed(left, here):
-    """Records whose verdicts came from the run before, and that were not read yet."""
+def test_a_signal_before_all_records_were_printed(left, here):
+    """For records whose verdicts arrived in the previous run and that were not read again yet."""
     server, how, line = left
     os.mkfifo(here / "slow")
     process = subprocess.Popen([WEIR, *map(str, how[:-2]), "slow", "in.txt"])
-    with open(here / "slow", "rb") as out:  # it is full soon, and the run goes on when it is read
+    with open(here / "slow", "rb") as out:  # the pipe is full soon, and the run continues when it is read
         first = out.read(64 * 65)
         process.send_signal(signal.SIGINT)
         rest = out.read()
@@ -598,8 +636,8 @@ def test_a_signal_before_all_were_passed(left, here):
     assert passed + (here / "more").read_bytes().splitlines(keepends=True) == lines_of(40000)[line - 1:]
 
 
-def test_a_log_that_grew_while_servers_stayed_away(left, here):
-    """A batch has records of both runs then, and the servers go away again before it is answered."""
+def test_a_log_that_grew_while_the_servers_had_failed(left, here):
+    """A batch then contains records of both runs, and the servers fail again before it is answered."""
     server, how, line = left
     producer = next(words[4] for words in server.commands if words[0] == b"WEIR.OBSERVE")
     with open(here / "in.txt", "ab") as file:
@@ -611,7 +649,7 @@ def test_a_log_that_grew_while_servers_stayed_away(left, here):
     assert (here / "out").read_bytes() == b"".join(lines_of(41000)) and server.shown == 41000
 
 
-def test_a_filter_that_remembers_does_not_let_its_output_be_emptied(fake, here):
+def test_a_filter_with_keys_does_not_let_its_output_be_truncated(fake, here):
     server = fake()
     args = ["dedup", "--at", server.url(), "-o", "out"]
     run(*args, input="a\n")

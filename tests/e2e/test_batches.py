@@ -1,5 +1,5 @@
-"""Inputs that end just before, at and just after the limits of a batch: 16384 records and 128 KiB,
-or 16 records and 4 KiB in the build weir-tiny. Each reader in each command, compared with an exact result."""
+"""Inputs that end just before, at and just after the limits of a batch: 16384 records and 128 KiB, or 16 records and
+4 KiB in the build weir-tiny. Each reader in each command, compared with an exact result."""
 import pytest
 
 from conftest import EXACT, QUICK, WEIR, run, unique
@@ -29,8 +29,8 @@ def stream(reader, ids):
 
 @pytest.mark.parametrize("blank", ["", "\n", '"', "a,", "\r"], ids=["empty", "two", "quote", "comma", "cr"])
 @pytest.mark.parametrize("format", [[], ["-z"], ["--csv"], ["--csv", "-k", "1"], ["--tsv"], ["-k", "1"]])
-def test_records_without_content(format, blank):
-    """20000 empty lines overran a batch of CSV records once."""
+def test_empty_records(format, blank):
+    """Regression: 20000 empty lines overflowed a batch of CSV records."""
     end = "\0" if "-z" in format else "\n"
     text = (blank + end) * (RECORDS + RECORDS // 4)
     result = run("dedup", "-q", "-m", "1M", "--on-error", "skip", *format, input=text, ok=False)
@@ -39,8 +39,8 @@ def test_records_without_content(format, blank):
 
 
 @pytest.mark.parametrize("lead", range(0, 66, 1 if RECORDS == 16 else 13))
-def test_csv_block_that_fills_a_batch(lead):
-    """A 64-byte block ends the batch's last record exactly, at every offset."""
+def test_a_csv_block_that_fills_a_batch(lead):
+    """A 64-byte block ends exactly with the batch's last record, at every offset."""
     text = b"".join(b"%d\n" % (i % 10) for i in range(lead)) + b"\n" * (2 * RECORDS) + b"end\n"
     out = run("dedup", *EXACT, "--csv", input=text).out
     assert out == b"".join(line + b"\n" for line in unique(text.split(b"\n")[:-1]))
@@ -48,7 +48,7 @@ def test_csv_block_that_fills_a_batch(lead):
 
 @pytest.mark.parametrize("reader", READERS)
 @pytest.mark.parametrize("count", COUNTS)
-def test_dedup_at_the_limit(reader, count):
+def test_dedup_at_the_batch_limit(reader, count):
     ids = [i * 7 % (count // 2 + 1) for i in range(count)]
     header, records, options = stream(reader, ids)
     expected = header + b"".join(unique(records))
@@ -57,7 +57,7 @@ def test_dedup_at_the_limit(reader, count):
 
 
 @pytest.mark.parametrize("reader", READERS)
-def test_every_command_at_the_limit(here, reader):
+def test_every_command_at_the_batch_limit(here, reader):
     count = RECORDS + 3
     header, records, options = stream(reader, range(count))
     text = header + b"".join(records)

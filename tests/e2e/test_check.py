@@ -1,4 +1,4 @@
-"""weir check: what passes, what it asks for, what it remembers. Stores that need no server."""
+"""weir check: output, lookups and state, with stores that need no server."""
 import fcntl
 import json
 import os
@@ -50,12 +50,12 @@ def stats(url, *args, input=TEXT, **more):
     return result, json.loads(result.err.splitlines()[0])
 
 
-# ---- what passes ----
+# ---- output ----
 
 @pytest.mark.parametrize("url", ["keys:keys", "keys", "keys:sorted", "keys:keys?list=no", "sqlite:db?table=t&column=k",
                                  "sqlite:db?table=t&column=k&list=no"])
 @pytest.mark.parametrize("screen", ["auto", "cache", "strict", "dabf", "none"])
-def test_members_pass_and_nothing_else(keys, url, screen):
+def test_exactly_the_members_are_printed(keys, url, screen):
     make_table("db", MEMBERS)
     if screen == "strict" and "list=no" in url:
         refused("check", "--store", url, "--screen", screen, input=TEXT, saying=["all keys", "list=no"])
@@ -63,7 +63,7 @@ def test_members_pass_and_nothing_else(keys, url, screen):
     assert check(url, "--screen", screen, "-m", "4M", "--seed", "1").lines == FOUND
 
 
-def test_1bf_errs_at_its_rate_and_never_asks(keys):
+def test_1bf_has_its_error_rate_and_no_lookups(keys):
     result, told = stats("keys:keys", "--screen", "1bf", "-m", "1K", "--seed", "1")
     passed = result.lines
     assert told["loading"]["keys"] == len(SET) and told["loading"]["seconds"] > 0
@@ -73,7 +73,7 @@ def test_1bf_errs_at_its_rate_and_never_asks(keys):
     assert 0.1 < extra / (len(STREAM) - len(FOUND)) < 0.22  # 4.1 bits per key, three hashes: 0.14
 
 
-def test_what_is_emitted(keys):
+def test_emit_selects_the_output(keys):
     text = "key0\nkey1\n\nkey3\n"
     assert check("keys:keys", input=text).lines == ["key0", "key3"]
     assert check("keys:keys", "--emit", "others", input=text).lines == ["key1", ""]
@@ -83,11 +83,11 @@ def test_what_is_emitted(keys):
     refused("check", "--store", "keys:keys", "--emit", "unique", saying="members|others|all")
 
 
-def test_the_record_options_of_dedup(keys):
+def test_the_record_options_of_dedup_work(keys):
     assert check("keys:keys", "--csv", "-k", "k", input='n,k\n1,"key3"\n2,key4\n').lines == ["n,k", '1,"key3"']
     assert check("keys:keys", "-k", "/k", input='{"k":"key3"}\n{"k":"key4"}\n').lines == ['{"k":"key3"}']
     assert check("keys:keys", "-k", "2", "-d", ";", input="a;key3\nb;key4\n").lines == ["a;key3"]
-    assert check("keys:keys", "-z", input=b"key0\0key1\0").out == b""  # the file is of lines: one long key
+    assert check("keys:keys", "-z", input=b"key0\0key1\0").out == b""  # the file contains lines: one long key
     (keys / "nul").write_bytes(b"a\nb\0c\0")
     assert check("keys:nul", "-z", input=b"a\nb\0a\0c\0").out == b"a\nb\0c\0"
     assert check("keys:keys", "--ignore-case", input="KEY3\nKEY4\n").lines == ["KEY3"]
@@ -95,7 +95,7 @@ def test_the_record_options_of_dedup(keys):
     assert result.lines == ["a,key3", "c,key6"] and told["skipped"] == 1 and told["records"] == 2
 
 
-def test_no_records_and_no_members(keys):
+def test_empty_input_and_empty_sets(keys):
     result, told = stats("keys:keys", input="")
     assert result.out == b"" and told["records"] == 0
     (keys / "none").write_text("")
@@ -104,7 +104,7 @@ def test_no_records_and_no_members(keys):
     assert check("sqlite:db?table=t&column=k", input="a\n\n").lines == []
 
 
-def test_a_reader_that_goes_away_ends_it(keys):
+def test_a_closed_pipe_ends_the_run(keys):
     (keys / "in").write_text(TEXT * 200)
     process = subprocess.Popen([WEIR, "check", "-q", "--store", "keys:keys", "in"], stdout=subprocess.PIPE)
     process.stdout.read(10)
@@ -112,10 +112,10 @@ def test_a_reader_that_goes_away_ends_it(keys):
     assert process.wait(timeout=20) == -signal.SIGPIPE
 
 
-# ---- what is asked for ----
+# ---- lookups ----
 
-def test_the_rate_that_is_printed_is_that_of_the_filter_that_holds_the_set(keys):
-    """A fixed filter, not the Bloom filter of a screen without one."""
+def test_the_printed_rate_is_that_of_the_screens_filter(keys):
+    """A fuse filter, not the Bloom filter of a screen without a set."""
     result = run("check", "--store", "keys:keys", "-m", "2K", "--seed", "1", "--stats", "json",
                  input="".join(f"other{i}\n" for i in range(200_000)))
     printed = float(re.search(r"the store is asked for ([0-9.]+) % of the others", result.err)[1]) / 100
@@ -123,7 +123,7 @@ def test_the_rate_that_is_printed_is_that_of_the_filter_that_holds_the_set(keys)
     assert 0.9 * printed < asked < 1.1 * printed and printed < 0.02
 
 
-def test_auto_tells_what_it_chose_and_why(keys):
+def test_auto_reports_its_choice_and_the_reason(keys):
     def told(*args):
         return run("check", "--store", *args, input="a\n").err
 
@@ -134,7 +134,7 @@ def test_auto_tells_what_it_chose_and_why(keys):
     assert told("keys:keys", "--screen", "none") == ""
 
 
-def test_the_report_adds_up(keys):
+def test_the_figures_of_the_report_add_up(keys):
     for url, screen in ("keys:keys", "strict"), ("keys:keys?list=no", "cache"), ("keys:keys", "none"):
         _, told = stats(url, "--screen", screen, "--seed", "1")
         assert told["records"] == 9000 and told["members"] == len(FOUND) and told["unanswered"] == 0
@@ -146,21 +146,21 @@ def test_the_report_adds_up(keys):
 
 
 def test_a_screen_saves_calls(keys):
-    """Exact truth: 5000 different keys, 9000 records, of which members come 3001 times."""
+    """Compared with exact results: 5000 distinct keys; 3001 of the 9000 records are members."""
     _, none = stats("keys:keys", "--screen", "none")
     _, cache = stats("keys:keys?list=no", "--seed", "1")
     _, strict = stats("keys:keys", "-m", "64K", "--seed", "1")
     assert none["asked"] == 9000
-    assert 5000 <= cache["asked"] < 5010  # 6000 keys of memory: none is forgotten
+    assert 5000 <= cache["asked"] < 5010  # memory for 6000 keys: none is evicted
     assert len(FOUND) <= strict["asked"] < len(FOUND) + 20
 
 
-def test_a_key_that_comes_twice_in_a_batch_is_sent_once(keys):
+def test_a_key_is_looked_up_once_per_batch(keys):
     _, told = stats("keys:keys", "--screen", "none", input="a\n" * 1000 + "b\n")
     assert told["store"] == {**told["store"], "calls": 1, "keys": 2}
 
 
-def test_a_store_made_slow_answers_the_same_or_not_at_all(keys):
+def test_a_slow_store_gives_the_same_answers_or_an_error(keys):
     url = "keys:keys?latency=1ms&batch=100"
     result, told = stats(url, "--screen", "none")
     assert result.lines == FOUND and told["store"]["seconds"] >= 0.05  # 5000 keys, a hundred per millisecond
@@ -178,14 +178,14 @@ def test_parameters_of_the_screen(keys):
     refused("check", "--store", "keys:keys", "--screen", "strict", "--window", "5", saying="window")
 
 
-# ---- in time ----
+# ---- latency ----
 
 def live(*args):
     return subprocess.Popen([WEIR, "check", "-q", *args], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                             stderr=subprocess.PIPE)
 
 
-def test_each_line_is_answered_before_the_next_is_there(keys):
+def test_each_line_is_answered_before_the_next_arrives(keys):
     process = live("--store", "keys:keys")
     for line in b"key0\n", b"key3\n", b"key6\n":
         os.write(process.stdin.fileno(), line)
@@ -194,8 +194,8 @@ def test_each_line_is_answered_before_the_next_is_there(keys):
     assert process.wait(timeout=20) == 0
 
 
-def test_a_record_waits_for_others_as_long_as_it_may(keys):
-    """Three lines, a moment apart: one call if they may wait, three if not."""
+def test_a_record_waits_for_a_batch_at_most_as_long_as_allowed(keys):
+    """Three lines, a moment apart: one lookup if they may wait, otherwise three."""
     for wait, calls in ("20s", 1), ("0s", 3):
         process = live("--store", "keys:keys", "--max-wait", wait, "--stats", "json", "--screen", "none")
         for line in b"key0\n", b"key3\n", b"key6\n":
@@ -208,11 +208,11 @@ def test_a_record_waits_for_others_as_long_as_it_may(keys):
 
 
 def unread(pipe):
-    """Bytes that nobody has taken out of it."""
+    """The number of unread bytes."""
     return int.from_bytes(fcntl.ioctl(pipe, termios.FIONREAD, bytes(4)), sys.byteorder)
 
 
-def test_a_wait_ends_with_its_time_or_a_signal(keys):
+def test_a_wait_ends_at_its_limit_or_a_signal(keys):
     process = live("--store", "keys:keys", "--max-wait", "100ms")
     os.write(process.stdin.fileno(), b"key0\n")
     assert read_within(process.stdout.fileno()) == b"key0\n"
@@ -220,20 +220,20 @@ def test_a_wait_ends_with_its_time_or_a_signal(keys):
     assert process.wait(timeout=20) == -signal.SIGTERM
     process = live("--store", "keys:keys", "--max-wait", "1h")
     os.write(process.stdin.fileno(), b"key0\n")
-    while unread(process.stdin):  # until it is in, and waits for others
+    while unread(process.stdin):  # until it is read and waits for a batch
         time.sleep(0.02)
     process.send_signal(signal.SIGTERM)
     assert process.communicate(timeout=20)[0] == b"key0\n" and process.returncode == -signal.SIGTERM
 
 
-def test_the_bar_tells_of_members(keys):
+def test_the_progress_bar_counts_members(keys):
     seen = on_terminal(["check", "--store", "keys:keys?list=no&latency=50ms"], feed=slow_feed)
     assert "% members" in seen and "screen" in seen and "% full" in seen
 
 
-# ---- a state ----
+# ---- state ----
 
-def test_a_state_remembers_what_the_store_said(keys):
+def test_a_state_keeps_the_stores_answers(keys):
     url = "keys:keys?list=no"
     _, first = stats(url, "--state", "s", "--seed", "1")
     result, second = stats(url, "--state", "s")
@@ -244,7 +244,7 @@ def test_a_state_remembers_what_the_store_said(keys):
     assert "screen      cache memory=1048576" in run("info", "s").out.decode()
 
 
-def test_a_screen_of_the_set_learns_what_was_added_since(keys):
+def test_a_set_screen_learns_new_members(keys):
     check("keys:keys", "--state", "s", input="key1\n")
     with open("keys", "a") as f:
         f.write("key1\n")
@@ -252,7 +252,7 @@ def test_a_screen_of_the_set_learns_what_was_added_since(keys):
 
 
 @pytest.mark.parametrize("screen", ["1bf", "strict"])
-def test_a_screen_of_the_set_forgets_what_was_dropped_since(keys, screen):
+def test_a_set_screen_forgets_removed_members(keys, screen):
     args = ["--screen", screen, "-m", "64K", "--seed", "1", "--state", "s"]
     assert check("keys:keys", *args, input="key0\nkey3\n").lines == ["key0", "key3"]
     (keys / "keys").write_text("key3\nkey1\n")
@@ -261,8 +261,8 @@ def test_a_screen_of_the_set_forgets_what_was_dropped_since(keys, screen):
 
 
 @pytest.mark.skipif(SANITIZED, reason="it takes address space in its own way")
-def test_a_set_that_does_not_fit_into_memory_is_an_error_or_right(keys):
-    """Whatever the limit: one message, or exactly the members; the screen takes 64 MiB once, never twice."""
+def test_a_set_larger_than_the_memory_is_an_error_or_exact(keys):
+    """For any limit: one message, or exactly the members; the screen uses 64 MiB once, never twice."""
     right = 0
     for limit in range(16, 400, 16):
         done = subprocess.run(["prlimit", f"--as={limit << 20}", WEIR, "check", "-q", "--store", "keys:sorted", "--screen",
@@ -275,7 +275,7 @@ def test_a_set_that_does_not_fit_into_memory_is_an_error_or_right(keys):
     assert 0 < right < 24
 
 
-def test_a_state_goes_with_its_store_its_keys_and_its_screen(keys):
+def test_a_state_belongs_to_its_store_keys_and_screen(keys):
     check("keys:keys", "--state", "s", "--screen", "cache", "-m", "64K")
     (keys / "other").write_text("a\n")
     refused("check", "--store", "keys:other", "--state", "s", input="", saying="other keys")
@@ -283,15 +283,14 @@ def test_a_state_goes_with_its_store_its_keys_and_its_screen(keys):
     refused("check", "--store", "keys:keys", "--state", "s", "-m", "1M", input="", saying="another screen")
     refused("check", "--store", "keys:keys", "--state", "s", "--screen", "dabf", input="", saying="another screen")
     check("keys:keys", "--state", "s", "--screen", "cache", "-m", "64K")
-    refused("dedup", "--state", "s", input="", saying="it holds a screen")
+    refused("dedup", "--state", "s", input="", saying="contains a screen")
     run("dedup", "--state", "d", input="a\n")
     refused("check", "--store", "keys:keys", "--state", "d", input="", saying="d")
     refused("check", "--store", "keys:keys", "--state", "keys", input="", saying="is input and output at once")
 
 
-def test_after_kill_9_a_resumed_run_gives_the_whole_answer(keys):
-    """Whatever the moment: the file of --state is complete, the output is cut back to it, nothing is lost or
-    doubled."""
+def test_resume_after_kill_9_gives_the_complete_output(keys):
+    """At any moment: the state file is complete, the output is truncated to match it, nothing is lost or duplicated."""
     (keys / "in").write_text(TEXT * 30)
     args = ["check", "-q", "--store", "keys:keys?list=no&latency=10ms", "--state", "s", "--resume", "--checkpoint", "4k",
             "-m", "1K", "-S", "width=32", "--seed", "1", "-o", "out", "in"]
@@ -306,9 +305,9 @@ def test_after_kill_9_a_resumed_run_gives_the_whole_answer(keys):
     assert (keys / "out").read_text().split() == FOUND * 30
 
 
-# ---- stores that need no server ----
+# ---- stores without a server ----
 
-def test_sqlite_has_text_and_blobs_of_any_bytes(here):
+def test_sqlite_keys_are_text_and_blobs_of_any_bytes(here):
     odd = ["a\0b", b"\xff\xfe", "grüße", b"a", "x" * 300000, "", "'; DROP TABLE t; --"]
     make_table("db", odd, kind="")
     wanted = [k if isinstance(k, bytes) else k.encode() for k in odd]
@@ -319,8 +318,8 @@ def test_sqlite_has_text_and_blobs_of_any_bytes(here):
         assert result.out == b"\n".join(wanted) + b"\n"
 
 
-def test_sqlite_finds_numbers_of_a_column_without_a_type(here):
-    """There 7 and '7' are not equal; here both have the text that was asked for."""
+def test_sqlite_finds_numbers_in_a_column_without_a_type(here):
+    """SQLite considers 7 and '7' different there; weir compares the text."""
     make_table("db", [7, "8", b"9", 8.5, 0.1 + 0.2, 1e300, -3, 2**62, float("inf"), "word"], kind="")
     with sqlite3.connect("db") as db:
         db.execute("CREATE VIEW v AS SELECT k + 0 AS k FROM t WHERE k = 7")
@@ -334,7 +333,7 @@ def test_sqlite_finds_numbers_of_a_column_without_a_type(here):
         assert check("sqlite:db?table=v&column=k", "--screen", screen, input="7\n8\n").lines == ["7"]
 
 
-def test_sqlite_keys_are_bytes_not_numbers_or_letters(here):
+def test_sqlite_compares_bytes_not_numbers_or_case(here):
     make_table("numbers", [7, 8.5, 12345678901234], kind="NUMERIC")
     make_table("nocase", ["Anna", "BEN"], kind="TEXT COLLATE NOCASE")
     for screen in "none", "auto":
@@ -344,7 +343,7 @@ def test_sqlite_keys_are_bytes_not_numbers_or_letters(here):
                      input="Anna\nanna\nBEN\nben\n").lines == ["Anna", "BEN"]
 
 
-def test_names_are_quoted_not_pasted(here):
+def test_names_are_quoted(here):
     evil = 'x" UNION SELECT name FROM sqlite_master; DROP TABLE u; --'
     make_table("d?b%", ["a"], table=evil, column='k" = k OR "1')
     with sqlite3.connect("d?b%") as db:
@@ -363,7 +362,7 @@ def test_names_are_quoted_not_pasted(here):
     db.close()
 
 
-def test_sqlite_is_only_read(here):
+def test_sqlite_is_opened_read_only(here):
     make_table("db", MEMBERS)
     before = (here / "db").read_bytes()
     os.chmod("db", 0o444)
@@ -373,7 +372,7 @@ def test_sqlite_is_only_read(here):
 
 @pytest.fixture
 def locked(here):
-    """A database that a writer holds."""
+    """A database locked by a writer."""
     make_table("db", MEMBERS)
     db = sqlite3.connect("db", isolation_level=None)
     yield db
@@ -383,7 +382,7 @@ def locked(here):
 LOCKED = ["--timeout", "50ms", "--retries", "1", "--screen", "cache", "-m", "1M"]
 
 
-def test_a_store_that_cannot_be_reached_is_told_at_once(locked):
+def test_an_unreachable_store_is_reported_at_once(locked):
     locked.execute("BEGIN EXCLUSIVE")
     refused("check", "--store", "sqlite:db?table=t&column=k", *LOCKED, input=TEXT,
             saying=["locked by a writer", "tried 2 times"])
@@ -396,12 +395,12 @@ def feed(process, lines, expect=None):
 
 
 @pytest.mark.parametrize("what", ["stop", "pass", "drop"])
-def test_what_becomes_of_records_that_the_store_cannot_tell_of(locked, what):
+def test_on_error_decides_about_records_without_an_answer(locked, what):
     process = live("--store", "sqlite:db?table=t&column=k", *LOCKED, "--on-store-error", what, "--stats", "json",
                    "--state", "s")
     feed(process, b"key0\nkey1\n", b"key0\n")
     locked.execute("BEGIN EXCLUSIVE")
-    # key0 is known; key3 and key4 are not
+    # key0 was answered before; key3 and key4 were not
     feed(process, b"key0\nkey3\nkey4\nkey0\n",
          {"stop": b"key0\n", "pass": b"key0\nkey3\nkey4\nkey0\n", "drop": b"key0\nkey0\n"}[what])
     if what == "stop":
@@ -411,16 +410,16 @@ def test_what_becomes_of_records_that_the_store_cannot_tell_of(locked, what):
         assert json.loads(err.splitlines()[1])["records"] == 3
         return
     locked.execute("ROLLBACK")
-    feed(process, b"key3\nkey4\nkey9\n", b"key3\nkey9\n")  # nothing was remembered of what was not known
+    feed(process, b"key3\nkey4\nkey9\n", b"key3\nkey9\n")  # nothing was stored about keys without an answer
     out, err = process.communicate(timeout=20)
     lines = err.decode().splitlines()
     assert process.returncode == 0 and json.loads(lines[0])["unanswered"] == 2
     assert lines[1] == ("weir: 2 records could not be checked and were " + {"pass": "passed", "drop": "dropped"}[what]
-                        + ": sqlite:db?table=t&column=k: it is locked by a writer (no answer within 0.05 s)"
+                        + ": sqlite:db?table=t&column=k: locked by a writer (no answer within 0.05 s)"
                         " (tried 2 times)")
 
 
-def test_records_not_told_of_are_tagged_unknown(locked):
+def test_records_without_an_answer_are_tagged_unknown(locked):
     process = live("--store", "sqlite:db?table=t&column=k", *LOCKED, "--on-store-error", "pass", "--emit", "all")
     feed(process, b"key0\nkey1\n", b"member\tkey0\nother\tkey1\n")
     locked.execute("BEGIN EXCLUSIVE")
@@ -430,7 +429,7 @@ def test_records_not_told_of_are_tagged_unknown(locked):
     assert process.wait(timeout=20) == 0
 
 
-def test_a_retry_that_succeeds_is_not_seen(locked):
+def test_a_successful_retry_is_not_reported(locked):
     process = live("--store", "sqlite:db?table=t&column=k", "--timeout", "50ms", "--retries", "1000", "--stats", "json")
     feed(process, b"key0\n", b"key0\n")
     locked.execute("BEGIN EXCLUSIVE")
@@ -467,14 +466,14 @@ def test_filter_confirms_in_a_store(locked, here):
     refused("filter", "--strict", url, "--timeout", "50ms", "--retries", "0", "f", input=TEXT, saying="locked")
 
 
-# ---- a file of keys that changes while it is in use ----
+# ---- a key file that changes during the run ----
 
 def cut(path):
     os.truncate(path, 0)
 
 
 def cut_a_page_in_the_middle(path):
-    """The rest of the page reads as zeros then, without a signal."""
+    """The rest of the page then reads as zeros, without a signal."""
     os.truncate(path, 30)
 
 
@@ -485,7 +484,7 @@ def write_in_place(path):
 
 @pytest.mark.parametrize("change", [cut, cut_a_page_in_the_middle, write_in_place])
 @pytest.mark.parametrize("file", ["keys", "sorted"])
-def test_a_file_that_is_written_to_answers_no_more(keys, file, change):
+def test_a_modified_key_file_gives_no_answers(keys, file, change):
     for what in "stop", "drop":
         subprocess.run(["cp", file, "copy"], check=True)
         process = live("--store", "keys:copy?list=no", "--screen", "cache", "-m", "64K", "--state", "s", "--on-store-error",
@@ -495,15 +494,15 @@ def test_a_file_that_is_written_to_answers_no_more(keys, file, change):
         feed(process, b"key3\nkey4\n")
         out, err = process.communicate(timeout=20)
         told = json.loads(next(line for line in err.splitlines() if line.startswith(b"{")))
-        assert out == b"" and b"keys:copy?list=no: it was written to while it was in use" in err
+        assert out == b"" and b"keys:copy?list=no: the file changed while it was in use" in err
         assert process.returncode == (2 if what == "stop" else 0) and told["unanswered"] == (0 if what == "stop" else 2)
-        info = json.loads(run("info", "--format", "json", "s").out)  # what was right is saved, and nothing else is known
+        info = json.loads(run("info", "--format", "json", "s").out)  # correct answers are saved, and nothing else
         assert info["members"] == 1 and info["asked"] == 2
         os.remove("s")
 
 
 @pytest.mark.parametrize("file", ["keys", "sorted"])
-def test_a_file_that_is_replaced_stays_what_it_was(keys, file):
+def test_a_replaced_key_file_keeps_its_old_content(keys, file):
     process = live("--store", "keys:" + file, "--screen", "none")
     feed(process, b"key0\n", b"key0\n")
     (keys / "new").write_text("x\n")
@@ -513,36 +512,36 @@ def test_a_file_that_is_replaced_stays_what_it_was(keys, file):
     assert process.wait(timeout=20) == 0
 
 
-# ---- words that do not fit ----
+# ---- invalid options ----
 
 @pytest.mark.parametrize("url,saying", [
-    ("mysql://me:secret@host/db", "there is no store 'mysql'"),
-    ("sqlite:", "form is sqlite:FILE"),
-    ("sqlite:nothing?table=t&column=k", "sqlite:nothing?table=t&column=k: it cannot be opened"),
+    ("mysql://me:secret@host/db", "mysql: unknown store"),
+    ("sqlite:", "expected sqlite:FILE"),
+    ("sqlite:nothing?table=t&column=k", "sqlite:nothing?table=t&column=k: cannot open"),
     ("sqlite:keys?table=t&column=k", "not a database"),
-    ("sqlite:db?table=t", "table and column are needed"),
-    ("sqlite:db?table=t&column=k&mode=rw", "no such parameter as the one in place 3"),
-    ("sqlite:db?table=t&column=%zz", "by itself it is %25"),
-    ("sqlite:db?table=%00&column=k", "by itself it is %25"),
-    ("keys:nothing", "keys:nothing: it cannot be searched: No such file"),
+    ("sqlite:db?table=t", "no file, table or column"),
+    ("sqlite:db?table=t&column=k&mode=rw", "parameter 3 is unknown"),
+    ("sqlite:db?table=t&column=%zz", "write it as %25"),
+    ("sqlite:db?table=%00&column=k", "write it as %25"),
+    ("keys:nothing", "keys:nothing: cannot search: No such file"),
     ("keys:.", "Is a directory"),
-    ("keys:keys?latency=soon", "latency takes a time"),
-    ("keys:keys?batch=0", "batch a number"),
-    ("keys:keys?list=maybe", "list takes yes or no"),
-    ("nothing", "keys:nothing: it cannot be searched"),
-    ("redis://me:secret@host", "form is redis://"),
-    ("redis://me:secret@host:port/key", "form is redis://"),
-    ("redis://me:se/cret@host/key", "must be written %40, %2F or %3F"),
-    ("postgres://me:secret@host:port/db?table=t&column=k&x=y", "its form is postgres://"),
-    ("postgres://me:secret@[host/db?table=t&column=k", "its form is postgres://"),
-    ("postgres://host/db?password=secret&column=k", "table and column are needed"),
+    ("keys:keys?latency=soon", "invalid latency or batch"),
+    ("keys:keys?batch=0", "invalid latency or batch"),
+    ("keys:keys?list=maybe", "invalid list=; use yes or no"),
+    ("nothing", "keys:nothing: cannot search"),
+    ("redis://me:secret@host", "expected redis://"),
+    ("redis://me:secret@host:port/key", "expected redis://"),
+    ("redis://me:se/cret@host/key", "write %40, %2F or %3F"),
+    ("postgres://me:secret@host:port/db?table=t&column=k&x=y", "expected postgres://"),
+    ("postgres://me:secret@[host/db?table=t&column=k", "expected postgres://"),
+    ("postgres://host/db?password=secret&column=k", "no table or column"),
 ])
-def test_an_address_that_is_wrong_is_told_without_its_secrets(keys, url, saying):
+def test_invalid_addresses_are_reported_without_secrets(keys, url, saying):
     result = refused("check", "--store", url, input="a\n", saying=saying)
     assert "secret" not in result.err and "se/cret" not in result.err
 
 
-def test_what_goes_together(keys):
+def test_option_combinations(keys):
     refused("check", input="", saying="needs --store URL")
     refused("check", "--store", "keys:keys", "--timeout", "0s", saying="500ms")
     refused("check", "--store", "keys:keys", "--max-wait", "long", saying="5ms")
@@ -551,11 +550,11 @@ def test_what_goes_together(keys):
     refused("check", "--store", "keys:keys", "-a", "bloom", saying="-a")
 
 
-# ---- weir eval --store: screens measured ----
+# ---- weir eval --store ----
 
 @pytest.fixture
 def screened(here):
-    """A stream of keys by a power law, of which the set has some, common and rare."""
+    """A Zipf stream; some of its keys, frequent and rare ones, are members."""
     rng = random.Random(11)
     keys = [f"k{int(rng.paretovariate(0.5))}" for _ in range(40000)]
     members = {key for key in sorted(set(keys)) if rng.random() < 0.3} | {f"absent{i}" for i in range(2000)}
@@ -591,7 +590,7 @@ def test_eval_measures_screens_as_check_runs_them(screened, here):
     assert by["cache", 1]["calls"] < by["cache", 0]["calls"]
 
 
-def test_the_report_on_screens(screened, here):
+def test_the_html_report_of_screens(screened, here):
     keys, members = screened
     asked = ["eval", "--store", "keys:set", "-m", "4K", "--seed", "5", "stream"]
     said = run(*asked, "--report", "page.html").out.decode()
@@ -599,7 +598,7 @@ def test_the_report_on_screens(screened, here):
     assert [row["screen"] for row in rows] == ["cache", "dabf", "1bf", "strict"]
     page = (here / "page.html").read_text()
     exact = min((row for row in rows if row["precision"] == row["recall"] == 1), key=lambda r: r["calls"])
-    assert f"Of those that did not err, {exact['screen']} in 4 KiB" in said
+    assert f"Of those without errors, {exact['screen']} in 4 KiB" in said
     assert "Fewer calls: 1bf" in said and said.split(". The page")[0].split(":")[0] in page
     for row in rows:
         assert f"<td>{row['calls']}</td>" in page and f"<td>{row['recall']:.4g}</td>" in page
@@ -609,7 +608,7 @@ def test_the_report_on_screens(screened, here):
     assert run(*asked, "--format", "tsv").lines[0].split("\t") == list(rows[0])
 
 
-def test_what_eval_of_screens_refuses(screened):
+def test_eval_of_screens_refuses_invalid_options(screened):
     refused("eval", "--screen", "dabf", "stream", saying="--screen needs --store URL")
     refused("eval", "--store", "keys:set", "-a", "bloom", "stream", saying="one of the two")
     refused("eval", "--store", "keys:set", "--curve", "3", "stream", saying="one of the two")
@@ -620,7 +619,7 @@ def test_what_eval_of_screens_refuses(screened):
             saying="slots")
 
 
-def test_eval_of_screens_gives_each_the_parameters_it_has(screened):
+def test_eval_gives_each_screen_its_own_parameters(screened):
     rows = json.loads(run("eval", "--store", "keys:set", "--screen", "cache,dabf", "-S", "theta=1/3",
                           "-S", "slots=12", "--format", "json", "stream").out)
     assert "slots=12" in rows[0]["settings"] and "theta=1/3" in rows[1]["settings"]

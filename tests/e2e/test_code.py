@@ -1,4 +1,4 @@
-"""scripts/check-code finds what it is there to find: a small tree with one mistake each."""
+"""scripts/check-code finds each mistake, in a small tree with one mistake at a time."""
 import json
 import os
 import pathlib
@@ -23,7 +23,7 @@ int *planted(void)
 
 
 def rules(tmp_path, text):
-    """Which hold, by name; None for one that was skipped."""
+    """Returns the result of each rule by name; None for a skipped rule."""
     for part in ("scripts/check-code", ".clang-format", ".clang-tidy"):
         (tmp_path / part).parent.mkdir(exist_ok=True)
         shutil.copy(SOURCE / part, tmp_path / part)
@@ -37,18 +37,18 @@ def rules(tmp_path, text):
     return {name.split()[0]: None if "SKIP" in name else state.startswith("ok") for state, name in said}
 
 
-def test_sound_code_breaks_no_rule(tmp_path):
+def test_correct_code_passes(tmp_path):
     assert False not in rules(tmp_path, SOUND).values()
 
 
 @pytest.mark.parametrize("was, planted, rule", [
-    ("int *a = malloc", "int  *a = malloc", "the_layout_is_clang_formats"),
+    ("int *a = malloc", "int  *a = malloc", "clang_format_is_clean"),
     ("sizeof *a);\n", "sizeof *a);\n    int b = sizeof(a) == sizeof(a);\n", "clang_tidy_finds_nothing"),
     ("#include", "#include <string.h>\n#include", "every_include_is_used"),
     ("    if (a)\n    ", "", "every_allocation_is_checked"),
     ("        *a = 1;\n", "        *a = 1;\n    free(NULL);\n    *a = errno;\n", "errno_is_read_before_another_call"),
 ])
-def test_a_mistake_is_found(tmp_path, was, planted, rule):
+def test_each_mistake_is_found(tmp_path, was, planted, rule):
     assert was in SOUND
     found = rules(tmp_path, SOUND.replace(was, planted, 1))
     if found[rule] is None:

@@ -1,4 +1,4 @@
-"""A large file that is not in the page cache: no more of it is read than is asked for."""
+"""A lookup in a large file outside the page cache reads only a few pages."""
 import os
 import shutil
 import subprocess
@@ -28,7 +28,7 @@ def make_cold(path):
 
 @pytest.mark.skipif(not shutil.which("fincore"), reason="fincore is not there")
 @pytest.mark.parametrize("options", [["-a", "bloom"], ["-a", "bloom", "--shards", "4"], ["-a", "recent"]])
-def test_asking_a_large_file_reads_little_of_it(options, here):
+def test_ask_reads_little_of_a_large_file_on_disk(options, here):
     keys = "".join(f"key {i}\n" for i in range(1000))
     run("build", *options, "-m", "1G", "-o", "set.weir", input=keys)
     assert os.path.getsize("set.weir") >= SIZE

@@ -1,4 +1,4 @@
-"""Completions offer what there is: bash is asked directly, zsh in a terminal."""
+"""Shell completions: bash directly, zsh in a terminal."""
 import json
 import os
 import pathlib
@@ -19,7 +19,7 @@ ENV = {**os.environ, "PATH": os.path.dirname(WEIR) + ":" + os.environ["PATH"]}
 
 
 def bash(*words):
-    """What bash offers for the last of these words."""
+    """The completions that bash offers for the last word."""
     script = f"""source '{COMPLETIONS}/_weir'
         COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _weir; printf '%s\\n' "${{COMPREPLY[@]}}" """
     done = subprocess.run(["bash", "-c", script, "bash", *words], capture_output=True, text=True,
@@ -36,7 +36,7 @@ def test_bash_offers_the_commands():
 
 @pytest.mark.parametrize("command", [c for c in commands() if c != "help"])
 def test_bash_offers_the_options_of_a_command_and_their_values(command, here):
-    """All that its help prints: a value such as stop|skip is offered by its words, a FILE by the files."""
+    """Everything in the help text: the words of a value such as stop|skip, and file names for FILE."""
     (here / "some.log").write_text("")
     assert bash("weir", command, "--") == [*(name for _, name, _ in options(command)), "--help"]
     for _, option, value in options(command):
@@ -46,7 +46,7 @@ def test_bash_offers_the_options_of_a_command_and_their_values(command, here):
             assert bash("weir", command, option, "") == value.split("|")
 
 
-def test_bash_offers_what_help_describes_in_words(here):
+def test_bash_offers_the_values_that_help_describes(here):
     (here / "weir.log").write_text("")
     assert bash("weir", "check", "--screen", "st") == ["strict"]
     assert bash("weir", "top", "--time-format", "") == ["s", "ms", "us", "rfc3339", "clf"]
@@ -58,8 +58,8 @@ def test_bash_offers_what_help_describes_in_words(here):
     assert bash("weir", "dedup", "--csv", "weir.") == bash("weir", "dedup", "weir.") == ["weir.log"]
 
 
-def test_bash_offers_what_weir_list_lists():
-    """Names with digits, such as ibf-2c, were left out."""
+def test_bash_offers_the_names_of_weir_list():
+    """Regression: names with digits, such as ibf-2c, were missing."""
     listed = json.loads(run("list", "--format", "json").out)
     filters, sketches, screens = ([x["name"] for x in listed[kind]] for kind in ("filters", "sketches", "screens"))
     assert sorted(set(bash("weir", "list", ""))) == sorted(set(filters + sketches + screens))

@@ -1,13 +1,14 @@
-"""The pages of docs/: every command in a block of ```console runs as it stands, in an empty folder, one
-page after the other from its top, and prints what is shown below it. Blocks of ```console long take
-minutes: they run with WEIR_LONG=1 only, and no other block needs what they leave behind.
+"""The pages of docs/: every command in a block of ```console runs in an empty directory, from the top of its page to the
+end, and must print the output that the page shows. Blocks of ```console long take minutes: they run with WEIR_LONG=1
+only, and no other block depends on them.
 
-Where a page speaks to the server of `make serve` (port 7379) or to PostgreSQL (port 5432), it
-speaks to a private one here. examples/ is that of the source."""
+Pages use the server of `make serve` (port 7379) and PostgreSQL (port 5432); the tests replace the ports with those of
+private servers. examples/ is linked from the source."""
 import os
 import pathlib
 import re
 import shutil
+import subprocess
 
 import pytest
 
@@ -28,7 +29,7 @@ def name(page):
 
 
 def commands(block):
-    """(command, what is shown below it) pairs. A command goes on in lines that begin with "> "."""
+    """(command, output) pairs. A command continues in lines that begin with "> "."""
     for piece in re.split(r"^\$ ", block, flags=re.M)[1:]:
         command, *rest = piece.splitlines()
         while rest and rest[0].startswith("> "):
@@ -42,7 +43,7 @@ def examples(page, long=LONG):
 
 @pytest.fixture
 def private():
-    """Servers of a page's own: it names the usual port, and is given that of a server that ends with the test."""
+    """Start private servers for a page, and replace the usual ports in its commands with theirs."""
     started = []
 
     def one(pairs):
@@ -66,7 +67,7 @@ def private():
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name)
-def test_the_commands_of_a_page_print_what_it_shows(page, here, private):
+def test_commands_of_a_page_print_the_output_it_shows(page, here, private):
     pairs = private(examples(page))
     assert pairs or not LONG
     (here / "examples").symlink_to(SOURCE / "examples")
@@ -77,10 +78,10 @@ def test_the_commands_of_a_page_print_what_it_shows(page, here, private):
 
 
 @pytest.mark.parametrize("page", [p for p in RECIPES if p.name != "README.md"], ids=name)
-def test_a_recipe_has_commands_and_says_what_it_cost(page):
+def test_a_recipe_has_commands_and_a_cost_section(page):
     text = page.read_text()
     assert examples(page, long=True), "a recipe has commands"
-    assert re.search(r"^## What it cost", text, re.M)
+    assert re.search(r"^## Cost$", text, re.M)
 
 
 def test_every_recipe_is_in_the_list():
@@ -88,7 +89,7 @@ def test_every_recipe_is_in_the_list():
     assert sorted(listed) == sorted(p.name for p in RECIPES if p.name != "README.md")
 
 
-def test_a_page_is_read_as_it_is_meant():
+def test_pages_are_parsed_into_commands_and_outputs():
     text = "```console\n$ cat <<END\n> a\n> END\na\n$ true\n```\n```console long\n$ x\n1\n...\n9\n```\n"
     found = [pair for _, block in BLOCK.findall(text) for pair in commands(block)]
     assert found == [("cat <<END\na\nEND", "a"), ("true", ""), ("x", "1\n...\n9")]
@@ -100,5 +101,12 @@ def test_a_page_is_read_as_it_is_meant():
     ("took 3 s: ok\n", "took ... s: ok", True), ("took 3 s\nok\n", "took ...", False), ("a.c\n", "abc", False),
     ("k\t3\t7\n", "k  3  ...", True), ("k\t3\t7\n", "k  4  ...", False),
 ])
-def test_what_is_left_out_may_be_anything_and_nothing_else(output, shown, same):
+def test_only_ellipses_match_anything(output, shown, same):
     assert is_shown(output, shown) is same
+
+
+def test_the_filter_of_adding_a_filter_compiles(here):
+    code = re.search(r"```c\n(.*?)```", (DOCS / "adding-a-filter.md").read_text(), re.S)[1]
+    (here / "restless.c").write_text(code)
+    subprocess.run(["cc", "-std=gnu11", "-fsyntax-only", "-Wall", "-Werror", f"-I{SOURCE / 'lib'}",
+                    f"-I{SOURCE / 'include'}", "restless.c"], cwd=here, check=True)

@@ -1,4 +1,4 @@
-"""weir as a co-process: one line out for each line in, at once, never held for what has not come."""
+"""weir as a co-process: one line of output for each line of input, immediately."""
 import os
 import pty
 import select
@@ -9,11 +9,11 @@ import pytest
 
 from conftest import WEIR, refused, run
 
-PATIENCE = 20  # seconds; a line that is held for the next one would be held for ever
+PATIENCE = 20  # seconds; a line that waited for the next one would never arrive
 
 
 class Helper:
-    """Writes a line, waits for its answer."""
+    """Writes a line and waits for its answer."""
 
     def __init__(self, *args, terminal=False):
         self.pty = None
@@ -44,7 +44,7 @@ class Helper:
         os.write(self.fd, data)
 
     def lines(self, n, end=b"\n"):
-        """The next n lines; there must be no more than these."""
+        """Returns the next n lines; fails if there are more."""
         while self.rest.count(end) < n:
             assert select.select([self.process.stdout], [], [], PATIENCE)[0], f"no answer; {self.rest}"
             got = os.read(self.process.stdout.fileno(), 65536)
@@ -71,13 +71,13 @@ def test_every_line_is_answered_before_the_next_is_written(more, terminal):
     assert helper.left == b"" and helper.process.returncode == 0
 
 
-def test_half_a_line_is_no_line_and_many_are_many():
+def test_incomplete_lines_wait_and_complete_lines_do_not():
     with Helper("dedup", "--emit", "all") as helper:
         helper.write(b"a\nb\nhal")
         assert helper.lines(2) == ["new\ta", "new\tb"]
         helper.write(b"f\na")
         assert helper.lines(1) == ["new\thalf"]
-    assert helper.left == b"seen\ta\n"  # the last line ends with the input
+    assert helper.left == b"seen\ta\n"  # the end of input ends the last line
 
 
 @pytest.mark.parametrize("more", [[], ["-j", "2"]], ids=" ".join)
@@ -100,7 +100,7 @@ def test_a_blank_line_is_answered(more):
 
 
 @pytest.mark.parametrize("more", [[], ["-j", "2"]], ids=" ".join)
-def test_what_is_skipped_is_answered_too(more):
+def test_skipped_records_are_answered_too(more):
     with Helper("dedup", "--jsonl", "-k", "/id", "--on-error", "skip", "--emit", "all", *more) as helper:
         assert helper.ask('{"id":1}') == 'new\t{"id":1}'
         assert helper.ask('{"id":') == 'skipped\t{"id":'
@@ -113,7 +113,7 @@ def test_what_is_skipped_is_answered_too(more):
     assert helper.left == b"BH\n"
 
 
-def test_words_of_every_command(here):
+def test_the_words_of_every_command(here):
     (here / "keys").write_text("a\nb\n")
     run("build", "-o", "f", "keys")
     for command in [["filter", "f"], ["filter", "--keys", "keys"], ["filter", "--keys", "keys", "--strict", "keys"],
@@ -130,7 +130,7 @@ def test_words_of_every_command(here):
 
 
 def test_a_line_for_each_line_of_a_long_stream():
-    """Words beside an exact set, with malformed lines in between."""
+    """Compared with an exact set, with malformed lines in between."""
     lines = [f"k{i * i % 70000}" if i % 97 else "no comma" for i in range(200000)]
     text = "".join(f"{i},{line}\n" if line != "no comma" else line + "\n" for i, line in enumerate(lines))
     said = run("dedup", "-d", ",", "-k", "2", "--on-error", "skip", "--words", "n,s,x", "-j", "2",
@@ -143,11 +143,11 @@ def test_a_line_for_each_line_of_a_long_stream():
 
 
 @pytest.mark.parametrize("words", ["NEW", "NEW,", ",SEEN", "a,b,c,d", "", "a\n,b", "x" * 200 + ",y"])
-def test_words_that_are_none_are_refused(words):
+def test_invalid_words_are_refused(words):
     refused("dedup", "--words", words, saying=["--words", "two words, such as NEW,SEEN"])
 
 
 def test_words_answer_every_record_or_none():
-    refused("dedup", "--words", "n,s", "--count-only", saying="--words answers every record")
-    refused("dedup", "--words", "n,s", "--emit", "duplicates", saying="--words answers every record")
-    refused("filter", "--words", "n,s", "--invert", "f", saying="--words answers every record")
+    refused("dedup", "--words", "n,s", "--count-only", saying="--words: prints a word for every record")
+    refused("dedup", "--words", "n,s", "--emit", "duplicates", saying="--words: prints a word for every record")
+    refused("filter", "--words", "n,s", "--invert", "f", saying="--words: prints a word for every record")

@@ -1,4 +1,4 @@
-"""weir count and weir top, against exact counts."""
+"""weir count and weir top, compared with exact counts."""
 import collections
 import fcntl
 import json
@@ -46,18 +46,18 @@ def test_top_lists_the_most_frequent_within_its_bounds(here):
     assert 0 < floor < exact.most_common(50)[-1][1]
 
 
-def test_top_by_share_misses_none(here):
+def test_top_by_share_misses_no_key(here):
     keys = stream()
     exact = collections.Counter(keys)
     rows = table(run("top", "--share", "0.5%", "-q", input=text_of(keys)))
     assert {k for k, c in exact.items() if c >= 0.005 * len(keys)} <= {r[0] for r in rows}
     assert table(run("top", "--share", "1/200", "-q", input=text_of(keys))) == rows
-    refused("top", "--share", "4/3", input="", saying="--share 4/3 does not fit")
+    refused("top", "--share", "4/3", input="", saying="--share 4/3: invalid value")
     short = run("top", "--share", "0.01%", "-m", "12K", input=text_of(keys))
     assert "may be missing" in short.err
 
 
-def test_count_tells_counts_that_are_never_too_low(here):
+def test_counts_are_never_too_low(here):
     keys = stream()
     exact = collections.Counter(keys)
     (here / "log").write_text(text_of(keys))
@@ -77,7 +77,7 @@ def test_count_lists_every_key_of_a_file_once(here):
     (here / "log").write_text(text_of(keys[:9000]))
     (here / "log2").write_text(text_of(keys[9000:]))
     result = run("count", "-m", "1M", "--seed", "1", "log", "log2")
-    assert result.lines == [f"{k}\t{c}" for k, c in exact.items()]  # in order of first sight
+    assert result.lines == [f"{k}\t{c}" for k, c in exact.items()]  # in order of first occurrence
     assert "20000 counted" in result.err and "missing" not in result.err
     small = run("count", "-m", "512", "--seed", "1", "log")
     assert len(small.lines) < len(set(keys[:9000])) and "may be missing" in small.err
@@ -106,7 +106,7 @@ def test_ngrams(here):
     assert run("top", "-q", "--ngrams", "3", input="two words\n").lines == []
 
 
-def test_a_state_goes_on_and_partial_counts_are_merged(here):
+def test_a_state_continues_and_partial_counts_are_merged(here):
     keys = stream()
     half = len(keys) // 2
     options = ["-q", "--seed", "7", "-m", "32K"]
@@ -136,7 +136,7 @@ def decayed(keys, half_life):
     return exact
 
 
-def test_counts_fade_by_records_also_from_run_to_run(here):
+def test_counts_decay_by_records_across_runs(here):
     keys = stream(30000, 50) + stream(10000, 50, seed=4)[::-1]
     exact = decayed(keys, 4000)
     options = ["-q", "-S", "half-life=4k", "--seed", "1"]
@@ -152,7 +152,7 @@ def test_counts_fade_by_records_also_from_run_to_run(here):
         assert exact[key] * 0.997 <= int(count) <= exact[key] * 1.003 + 1.01
 
 
-def test_counts_fade_by_time_also_between_runs(here):
+def test_counts_decay_by_time_across_runs(here):
     (here / "none").write_text("")
     options = ["-q", "-S", "half-life=500ms", "--state", "s"]
     run("top", *options, input="a\n" * 100000)
@@ -163,7 +163,7 @@ def test_counts_fade_by_time_also_between_runs(here):
     assert 100000 * 2 ** (-longest / 0.5) <= count <= 25300
 
 
-def test_heavykeeper_lists_keys_without_claiming_bounds(here):
+def test_heavykeeper_lists_keys_without_bounds(here):
     keys = stream()
     exact = collections.Counter(keys)
     options = ["-a", "heavykeeper", "-m", "8K", "-S", "keys=20", "--seed", "1", "--state", "s"]
@@ -173,21 +173,21 @@ def test_heavykeeper_lists_keys_without_claiming_bounds(here):
     assert len({r[0] for r in rows} & {k for k, _ in exact.most_common(20)}) >= 18
     assert all(0.9 * exact[r[0]] <= int(r[1]) <= exact[r[0]] for r in rows[:10])
     assert "without a bound" in result.err
-    assert run("top", "-q", "--state", "s", input="").lines == result.lines  # the state knows which
-    assert "50 are asked for, but no more than 20" in run("top", "-n", "50", "--state", "s", input="").err
+    assert run("top", "-q", "--state", "s", input="").lines == result.lines  # the state contains the algorithm
+    assert "50 keys requested, but at most 20" in run("top", "-n", "50", "--state", "s", input="").err
     assert json.loads(run("info", "--format", "json", "s").out)["error"] is None
-    assert "without a bound" in run("info", "s").out.decode()
+    assert "unbounded" in run("info", "s").out.decode()
     refused("merge", "-o", "m", "s", "s", saying="heavykeeper cannot be merged")
     refused("top", "-a", "bloom", saying="no sketch 'bloom'")
     refused("top", "-a", "top", "--state", "s", saying="another sketch")
 
 
-def test_what_does_not_go_is_refused(here):
+def test_invalid_combinations_are_refused(here):
     (here / "a").write_text("x\n")
     refused("count", input="x\n", saying=["reads files twice", "--query", "weir top"])
     refused("count", "a", "-", saying="reads files twice")
-    refused("top", "-S", "half-life=soon", "a", saying="half-life=soon does not fit")
-    refused("top", "--resume", "a", saying="no use for --resume")
+    refused("top", "-S", "half-life=soon", "a", saying="half-life=soon: invalid value")
+    refused("top", "--resume", "a", saying="--resume: not an option of")
     refused("top", "-n", "5", "--share", "1%", "a", saying="--share")
     refused("top", "-i", "1", "a", saying="-i")
     run("top", "-q", "--state", "t", "--seed", "1", "a")
@@ -199,14 +199,14 @@ def test_what_does_not_go_is_refused(here):
     run("build", "-q", "-o", "f", "a")
     refused("top", "--state", "f", "a", saying="not a sketch")
     (here / "cut").write_bytes((here / "t").read_bytes()[:-3])
-    refused("top", "--state", "cut", "a", saying="cut off")
+    refused("top", "--state", "cut", "a", saying="truncated")
 
 
-def test_a_state_that_cannot_be_saved_is_told_before_anything_is_counted(here):
+def test_an_unwritable_state_is_reported_before_anything_is_counted(here):
     (here / "link").symlink_to("nowhere")
     (here / "few").write_text("x\n")
     for command in ["top"], ["count", "--query", "few"]:
-        told = refused(*command, "--state", "link", input="x\ny\n", saying="where nothing is")
+        told = refused(*command, "--state", "link", input="x\ny\n", saying="symbolic link to missing file")
         assert told.out == b""
 
 
@@ -233,14 +233,14 @@ def test_a_table_is_refreshed_on_a_terminal(here):
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
-def test_a_signal_saves_the_counts_of_a_table_on_a_terminal(here, number):
+def test_a_signal_saves_the_counts_shown_on_a_terminal(here, number):
     out, terminal = pty.openpty()
     process = subprocess.Popen([WEIR, "top", "--state", "s"], stdin=subprocess.PIPE, stdout=terminal, stderr=subprocess.DEVNULL)
     os.close(terminal)
     while b"a " not in (os.write(process.stdin.fileno(), b"a\n"), os.read(out, 65536))[1]:
         pass
     if number == signal.SIGHUP:
-        os.close(out)  # the terminal is gone: nothing can be drawn
+        os.close(out)  # the terminal is closed: nothing can be drawn
     process.send_signal(number)
     if number != signal.SIGHUP:
         with pytest.raises(OSError):
@@ -251,8 +251,8 @@ def test_a_signal_saves_the_counts_of_a_table_on_a_terminal(here, number):
     assert run("top", "-q", "--state", "s", input="").lines[0].startswith("a\t")
 
 
-def test_a_rate_is_by_the_times_of_the_records(here):
-    """Three of four a second are a's, whatever time it takes to read them."""
+def test_rates_follow_event_time(here):
+    """Three of four records per second are a, however long reading takes."""
     (here / "log").write_text("".join(f"{'aaab'[i % 4]} {1_600_000_000 + i}\n" for i in range(14400)))
     out, terminal = pty.openpty()
     process = subprocess.Popen([WEIR, "top", "-S", "half-life=10m", "-k", "1", "--time", "2", "log"], stdout=terminal,
@@ -265,13 +265,13 @@ def test_a_rate_is_by_the_times_of_the_records(here):
     assert abs(float(rows[3][2].removesuffix("/s")) - 1) < 0.05, rows
 
 
-def test_of_an_empty_input_no_key_is_missing(here):
+def test_an_empty_input_misses_no_key(here):
     result = run("top", "--share", "1%", input="")
     assert result.out == b"" and "may be missing" not in result.err
 
 
-def test_keys_of_several_fields_are_told_of_a_state_without_naming_them(here):
-    """With tabs, and not as none: who asks later need not say again how the keys were made."""
+def test_a_state_contains_how_its_keys_were_made(here):
+    """With tabs between fields; a later query needs no key options."""
     (here / "log").write_text("a b 1\na b 2\nc d 3\n")
     (here / "asked").write_text("a\tb\nc\td\n")
     run("count", "-q", "--state", "counts", "-k", "1,2", "log")

@@ -1,4 +1,4 @@
-"""make dist: the tarball has every file, is the same twice, and builds without git."""
+"""make dist: the tarball contains every file, is reproducible, and builds without git."""
 import hashlib
 import os
 import pathlib
@@ -41,8 +41,8 @@ def test_the_same_source_gives_the_same_bytes(made, here):
     assert sum_of(dist(SOURCE, here / "again")) == sum_of(made)
 
 
-def test_so_does_the_unpacked_one(made, here):
-    """Which is no checkout."""
+def test_an_unpacked_tarball_gives_the_same_bytes(made, here):
+    """In a directory without git."""
     root = unpacked(made, here)
     assert not (root / ".git").exists()
     (root / "build").mkdir()
@@ -50,7 +50,7 @@ def test_so_does_the_unpacked_one(made, here):
     assert sum_of(dist(root, here / "again")) == sum_of(made)
 
 
-def test_every_source_file_is_in_it(made):
+def test_the_tarball_contains_every_source_file(made):
     with tarfile.open(made) as tar:
         there = {m.name.split("/", 1)[1] for m in tar.getmembers()}
         assert {(m.uid, m.gid, m.mtime) for m in tar.getmembers()} == {(0, 0, tar.getmembers()[0].mtime)}

@@ -1,4 +1,4 @@
-"""Every wrong call gets one helpful spec, and nothing before it is lost."""
+"""Every wrong call gets one helpful message, and records before an error are not lost."""
 import fcntl
 import os
 import re
@@ -16,7 +16,7 @@ from conftest import EXACT, SANITIZED, WEIR, refused, run
 from test_man import commands
 
 
-def test_weir_alone_shows_what_to_try(here):
+def test_weir_alone_prints_what_to_try(here):
     result = run(ok=False)
     assert result.status == 2 and b"usage: weir" in result.out and b"'weir help' lists" in result.out
     assert all(len(line) < 80 for line in result.lines)
@@ -25,7 +25,7 @@ def test_weir_alone_shows_what_to_try(here):
     assert int(subprocess.run(["sh", "-c", trial], capture_output=True, env={**os.environ, "PATH": path}).stdout) > 590000
 
 
-def test_version_tells_what_a_report_should_have():
+def test_version_prints_what_a_bug_report_needs():
     first, *rest = run("version", "--verbose").lines
     assert first == run("version").out.decode().strip()
     assert [line.split()[0] for line in rest if line[0] != " "] == ["build", "processor", "libraries"]
@@ -41,22 +41,22 @@ def test_help_works_in_every_spelling():
 
 WRONG = [
     (["dedpu"], "did you mean 'dedup'"),
-    (["frobnicate"], "'weir help' lists them"),
+    (["frobnicate"], "frobnicate: unknown command; 'weir help' lists all"),
     (["uniq"], "did you mean 'dedup'"),
-    (["-k", "2"], "a command comes first"),
+    (["-k", "2"], "no command before the option"),
     (["/etc/passwd"], "did you mean 'weir dedup /etc/passwd'"),
-    (["help", "nothing"], "no command 'nothing'"),
+    (["help", "nothing"], "nothing: unknown command"),
     (["help", "dedpu"], "did you mean 'dedup'"),
-    (["version", "x"], "takes no 'x'"),
+    (["version", "x"], "x: unexpected argument"),
     (["count", "no-such-file"], "cannot open no-such-file: No such file"),
     (["count", "/tmp"], "cannot read /tmp: Is a directory"),
-    (["dedup", "--state", "/tmp", "/dev/null"], "/tmp is a directory, not a state file"),
+    (["dedup", "--state", "/tmp", "/dev/null"], "/tmp: directory, not a state file"),
     (["dedup", "--kye", "2"], "did you mean --key"),
-    (["dedup", "-y"], "no option -y"),
-    (["dedup", "--key"], "needs a value"),
-    (["dedup", "-k"], "-k needs a value"),
+    (["dedup", "-y"], "-y: unknown option"),
+    (["dedup", "--key"], "no value"),
+    (["dedup", "-k"], "-k: no value"),
     (["dedup", "--csv=x"], "takes no value"),
-    (["dedup", "--invert"], "has no use for --invert"),
+    (["dedup", "--invert"], "--invert: not an option of"),
     (["dedup", "-a", "blom"], "there is no filter 'blom'"),
     (["dedup", "-m", "lots"], "a size"),
     (["dedup", "-e", "2"], "a rate"),
@@ -67,11 +67,11 @@ WRONG = [
     (["dedup", "-k", "1,,2"], "empty field"),
     (["dedup", "--emit", "some"], "unique|duplicates|all"),
     (["dedup", "--checkpoint", "often"], "30s|1M"),
-    (["dedup", "--resume"], "--resume needs --state"),
-    (["dedup", "--csv", "--jsonl"], "another format"),
-    (["dedup", "--csv", "-z"], "-z does not go with --csv"),
-    (["dedup", "--jsonl", "--header"], "--header does not go"),
-    (["dedup", "-d", "ab"], "does not fit"),
+    (["dedup", "--resume"], "--resume: no state to continue from; add --state"),
+    (["dedup", "--csv", "--jsonl"], "another record format"),
+    (["dedup", "--csv", "-z"], "remove -z or --csv"),
+    (["dedup", "--jsonl", "--header"], "--header: JSON lines have no header"),
+    (["dedup", "-d", "ab"], "invalid value"),
     (["dedup", "-j", "0"], "a number from 1 to 256"),
     (["dedup", "--shards", "1000"], "a number from 1 to 256"),
     (["top", "--ngrams", "0"], "a number from 1 to 16"),
@@ -80,7 +80,7 @@ WRONG = [
     (["top", "--share", "2"], "a rate above 0 and at most 1"),
     (["top", "-n", "5", "--share", "1%"], "without --number"),
     (["dedup", "--max-record", "2G"], "a size up to 1G"),
-    (["dedup", "--checkpoint", "1s"], "--checkpoint needs --state"),
+    (["dedup", "--checkpoint", "1s"], "--checkpoint: no state to save; add --state"),
     (["dedup", "--state", "x", "-o", "x"], "output and state at once"),
     (["dedup", "--state", "no/where"], "cannot save no/where: No such file"),
     (["build", "-o", "no/where"], "cannot save no/where: No such file"),
@@ -88,7 +88,7 @@ WRONG = [
     (["dedup", "--state", "/dev/null"], "not a state file"),
     (["dedup", "two\nlines"], "cannot open two?lines"),
     (["dedup", "-a", "bloom", "-i", "2"], "bloom has no parameter 'importance'"),
-    (["dedup", "--max-record", "0"], "does not fit"),
+    (["dedup", "--max-record", "0"], "invalid value"),
     (["dedup", "nofile"], "cannot open nofile: No such file"),
     (["dedup", "."], "cannot read .: Is a directory"),
     (["dedup", "-o", "no/where"], "cannot write no/where"),
@@ -98,7 +98,11 @@ WRONG = [
     (["ask"], "needs a filter file"),
     (["merge", "-o", "f", "a"], "two or more"),
     (["merge", "a", "b"], "needs -o FILE"),
-    (["info"], "needs one filter"),
+    (["grow", "a", "-m", "1M"], "needs -o FILE"),
+    (["grow", "a", "-o", "b"], "needs -m SIZE"),
+    (["grow", "-m", "1M", "-o", "b"], "needs one filter or state file"),
+    (["grow", "nofile", "-m", "1M", "-o", "b"], "cannot open nofile"),
+    (["info"], "expected one filter, sketch or state file"),
     (["gen"], "uniform:n=1M"),
     (["gen", "poisson"], "there are uniform, zipf, endless"),
     (["gen", "uniform:x=1"], "uniform has no parameter 'x'"),
@@ -110,9 +114,9 @@ WRONG = [
     (["gen", "endless:drift=10%/1k"], "drift= needs universe="),
     (["gen", "zipf:drift=10%"], "10%/100k"),
     (["gen", "zipf:drift=0/1k"], "10%/100k"),
-    (["gen", "zipf:n=1G,universe=1000000G,drift=1%/1"], "more keys than there are numbers"),
-    (["plan", "--stream", "zipf:drift=10%/1k"], "no model of streams that drift; 'weir eval --synthetic zipf:drift=10%/1k'"),
-    (["list", "nothing"], "there is no filter, sketch or screen 'nothing'"),
+    (["gen", "zipf:n=1G,universe=1000000G,drift=1%/1"], "more keys than the maximum"),
+    (["plan", "--stream", "zipf:drift=10%/1k"], "no model of drift=; measure filters with 'weir eval --synthetic zipf:drift=10%/1k'"),
+    (["list", "nothing"], "nothing: unknown filter, sketch or screen"),
 ]
 
 
@@ -121,20 +125,20 @@ def test_wrong_call(args, saying, here):
     refused(*args, saying=saying, input="a\n")
 
 
-def test_a_key_given_to_ask_is_explained(here):
+def test_a_key_instead_of_a_file_is_explained(here):
     (here / "keys").write_text("a\n")
     run("build", "-o", "f", "keys")
     refused("ask", "f", "alice", saying="echo 'alice' | weir ask f")
 
 
-def test_no_filter_file_is_told_apart_from_a_damaged_one(here):
+def test_other_files_and_damaged_filter_files_have_different_messages(here):
     (here / "text").write_text("hello\n")
     refused("info", "text", saying=["text is not a filter file", "weir build -o F text"])
     (here / "keys").write_text("a\n")
     run("build", "-o", "f", "keys")
     data = (here / "f").read_bytes()
     (here / "cut").write_bytes(data[:-5])
-    refused("info", "cut", saying="cut off")
+    refused("info", "cut", saying="truncated")
     (here / "bent").write_bytes(data[:40] + bytes([data[40] ^ 1]) + data[41:])
     refused("info", "bent", saying="damaged")
     (here / "none").write_bytes(b"")
@@ -142,12 +146,12 @@ def test_no_filter_file_is_told_apart_from_a_damaged_one(here):
 
 
 @pytest.mark.skipif(SANITIZED, reason="it takes memory in its own way")
-def test_a_small_file_costs_little_memory(here):
-    """A sketch that may grow to 2G, and holds one key: its file is short, and so is its use of
-    memory, when it is merged too."""
+def test_a_small_file_uses_little_memory(here):
+    """A sketch that may grow to 2G and contains one key: its file is small, and so is the memory it uses, also when
+    it is merged."""
     run("top", "-q", "-m", "2G", "-S", "keys=1", "--seed", "1", "--state", "t", input="a\n")
     for args in (["info", "t"], ["merge", "-o", "m", "t", "t"]):
-        # MALLOC_PERTURB_, which Meson sets, has the C library write to all that is allocated.
+        # Meson sets MALLOC_PERTURB_, with which the C library writes to all memory that it allocates.
         plain = {**os.environ, "MALLOC_PERTURB_": "0"}
         process = subprocess.Popen([WEIR, *args], stdout=subprocess.DEVNULL, env=plain)
         _, status, used = os.wait4(process.pid, 0)
@@ -156,7 +160,7 @@ def test_a_small_file_costs_little_memory(here):
 
 
 @pytest.mark.parametrize("weight", ["4294967296", "18446744073709551617", "1.5", "-1", "x"])
-def test_a_weight_is_counted_as_it_is_or_refused(weight):
+def test_a_weight_is_counted_exactly_or_refused(weight):
     refused("top", "-w", "2", input=f"a 1\na {weight}\n",
             saying=["line 2", f"the weight '{weight}' is not a number", "whole and below 2^32"])
     assert run("top", "-q", "-k", "1", "-w", "2", input="a 4294967295\na 1.0\n").lines[0].startswith("a\t4294967296\t")
@@ -176,7 +180,7 @@ def test_a_signal_ends_the_wait_for_the_other_end_of_a_pipe(here, args, number):
     assert process.wait(timeout=20) == -number
 
 
-def test_a_pipe_with_a_name_is_read_and_written(here):
+def test_a_named_pipe_is_read_and_written(here):
     os.mkfifo("from")
     os.mkfifo("to")
     process = subprocess.Popen([WEIR, "dedup", "-o", "to", "from"])
@@ -187,8 +191,8 @@ def test_a_pipe_with_a_name_is_read_and_written(here):
     assert process.wait(timeout=20) == 0
 
 
-def test_who_waits_to_write_into_a_pipe_is_read(here):
-    """A look into the pipe before it is read would let the writer begin, and then leave it alone."""
+def test_a_waiting_writer_of_a_pipe_is_read(here):
+    """Opening the pipe to inspect it, and closing it, would leave the writer without a reader."""
     os.mkfifo("from")
     for _ in range(20):
         process = subprocess.Popen([WEIR, "dedup", "-q", *EXACT, "from"], stdout=subprocess.PIPE)
@@ -198,7 +202,7 @@ def test_who_waits_to_write_into_a_pipe_is_read(here):
         assert process.communicate(timeout=20)[0] == b"a\nb\n"
 
 
-def test_an_output_that_does_not_block_is_waited_for(here):
+def test_a_non_blocking_output_is_waited_for(here):
     lines = run("gen", "uniform:n=200k,distinct=100%").out
     ours, theirs = os.pipe()
     os.set_blocking(theirs, False)
@@ -214,7 +218,7 @@ def test_an_output_that_does_not_block_is_waited_for(here):
 
 
 def wait_until_full(pipe, most=61440):
-    """Until a page more may not fit in."""
+    """Until less than a page is free."""
     for _ in range(400):
         if struct.unpack("i", fcntl.ioctl(pipe, termios.FIONREAD, b"\0" * 4))[0] >= most:
             break
@@ -223,7 +227,7 @@ def wait_until_full(pipe, most=61440):
 
 
 @pytest.mark.parametrize("command", ["gen uniform:n=50k,distinct=100%,seed=1", "top -q -n 50000 -m 16M keys", "count -q -m 1M keys"])
-def test_what_is_printed_waits_for_an_output_that_does_not_block(command, here):
+def test_results_wait_for_a_non_blocking_output(command, here):
     (here / "keys").write_bytes(run("gen", "uniform:n=50k,distinct=100%,seed=1").out)
     args = command.split() if command.startswith("gen") else [*command.split(), "--seed", "1"]
     wanted = run(*args).out
@@ -238,17 +242,17 @@ def test_what_is_printed_waits_for_an_output_that_does_not_block(command, here):
     assert process.wait(timeout=20) == 0
 
 
-# ---- malformed records: file, line, and what came before ----
+# ---- malformed records: file, line, and the records before ----
 
 BAD = [
     ("--csv -k 1", 'a,1\nb,2\nc"d,3\ne,4\n', 3, "a quote inside an unquoted field"),
     ("--csv -k 1", 'a,1\n"b\nx",2\n"c"d,3\ne,4\n', 4, "text after a closing quote"),
-    ("--csv -k 2", "a,1\nb,2\nc\n", 3, "has 1 field, field 2 is asked for"),
+    ("--csv -k 2", "a,1\nb,2\nc\n", 3, "has 1 field, field 2 is requested"),
     ("--csv -k 1", 'a,1\nb,2\n"c,3\ne,4\n', 3, "never closed"),
     ("--jsonl -k /k", '{"k":1}\n{"k":2}\n{"k":\n{"k":4}\n', 3, "not JSON"),
     ("--jsonl -k /k", '{"k":1}\n{"k":2}\n{"q":3}\n{"k":4}\n', 3, "has no /k"),
     ("--jsonl", '{"k":1}\n{"k":2}\nnull null\n{"k":4}\n', 3, "not JSON"),
-    ("--tsv -k 2", "a\t1\nb\t2\nc\nd\t4\n", 3, "field 2 is asked for"),
+    ("--tsv -k 2", "a\t1\nb\t2\nc\nd\t4\n", 3, "field 2 is requested"),
     ("-k 2", "a 1\nb 2\nc\nd 4\n", 3, "has 1 field"),
     ("--max-record 4", "aaaa\nb\nccccc\nd\n", 3, "longer than 4 bytes"),
     ("-a ibf-mc -S importance=1-9 --tsv -k 1 -i 2", "a\t1\nb\t2\nc\tx\nd\t1\n", 3, "not a number"),
@@ -259,7 +263,7 @@ BAD = [
 
 
 @pytest.mark.parametrize("options,text,line,saying", BAD, ids=[b[0] + ": " + b[3] for b in BAD])
-def test_a_malformed_record_is_named_and_those_before_it_pass(options, text, line, saying, here):
+def test_a_malformed_record_is_reported_and_those_before_it_are_printed(options, text, line, saying, here):
     (here / "in").write_text(text)
     result = refused("dedup", *options.split(), "in", saying=[f"in, line {line}: ", saying])
     before = "".join(text.splitlines(True)[:line - 1])
@@ -285,7 +289,7 @@ def test_a_record_longer_than_every_buffer(here):
 
 
 @pytest.mark.parametrize("length", [10, 60000, 70000, 200000, 3000000])
-def test_a_stray_quote_costs_its_line_and_nothing_after_it(here, length):
+def test_a_stray_quote_loses_only_its_line(here, length):
     rows = [f"{i},x" for i in range(1000)]
     for place in 0, 500, 999:
         bad = rows[:place] + ['"' + "x" * length] + rows[place:]
@@ -296,7 +300,7 @@ def test_a_stray_quote_costs_its_line_and_nothing_after_it(here, length):
         refused("dedup", *EXACT, "--csv", "--max-record", "64K", "in", saying=f"in, line {place + 1}: ")
 
 
-def test_lines_are_counted_behind_a_header_of_several(here):
+def test_lines_are_counted_after_a_header_of_several_lines(here):
     (here / "in").write_text('id,"a\nname\nof three lines"\n1,a\n' + "2,b\n" * 100000 + '3,"c"d\n')
     refused("dedup", "--csv", "-k", "1", "--header", "in", saying="in, line 100005: ")
 
@@ -309,25 +313,25 @@ def test_a_header_is_not_skipped(here):
             saying="line 1: the record is longer")
 
 
-def test_a_header_that_is_too_long_is_refused_in_one_piece_too(here):
+def test_a_header_that_is_too_long_is_refused_in_one_read_too(here):
     (here / "in").write_text("x" * 100 + "\n1\n")
     refused("dedup", "--header", "--max-record", "64", "--on-error", "skip", "in",
             saying="in has a header that is longer than --max-record allows")
 
 
-def test_a_byte_order_mark_is_one_at_the_start_of_a_record_alone():
+def test_a_byte_order_mark_counts_only_at_the_start_of_a_record():
     text = b'a,\xef\xbb\xbf"x,y",z\n'
     refused("dedup", "--csv", "-k", "2", input=text, saying="line 1: not CSV: a quote inside")
 
 
-def test_a_long_record_that_comes_in_pieces_is_counted(here):
+def test_a_long_record_that_arrives_in_pieces_is_counted(here):
     pieces = f"(echo a; head -c 3M /dev/zero; sleep 0.2; echo; sleep 0.2; echo b; head -c 3M /dev/zero) |" \
              f" '{WEIR}' dedup --max-record 1M --on-error skip --stats json"
     done = subprocess.run(pieces, shell=True, capture_output=True, timeout=60)
     assert done.stdout == b"a\nb\n" and b'"skipped": 2' in done.stderr, done.stderr
 
 
-def test_malformed_with_threads_cuts_at_the_same_place(here):
+def test_a_malformed_record_stops_at_the_same_place_with_threads(here):
     rows = [f"{i},x" for i in range(100000)]
     rows[77777] = '1"2,x'
     (here / "in").write_text("\n".join(rows) + "\n")
@@ -337,32 +341,32 @@ def test_malformed_with_threads_cuts_at_the_same_place(here):
         assert result.lines == rows[:77777]
 
 
-def test_an_unreadable_file_in_the_list(here):
+def test_an_unreadable_file_among_several(here):
     (here / "1").write_text("a\n")
     result = refused("dedup", "1", "2", saying="cannot open 2")
     assert result.out == b"a\n"
 
 
-def test_files_of_different_header(here):
+def test_files_with_different_headers(here):
     (here / "1").write_text("a,b\n1,2\n")
     (here / "2").write_text("b,a\n1,2\n")
     result = refused("dedup", "--csv", "-k", "b", "1", "2", saying="another header")
     assert result.lines == ["a,b", "1,2"]
 
 
-def test_a_column_that_is_not_there():
+def test_a_missing_column():
     result = refused("dedup", "--csv", "-k", "c", input="a,b\n1,2\n", saying=["no column 'c'", "a,b"])
     assert result.out == b""
 
 
-def test_a_long_header_is_not_told_whole():
+def test_a_long_header_is_abbreviated():
     result = refused("dedup", "--csv", "-k", "c", input="a," * 5000 + "b\n1\n", saying="a,...")
     assert len(result.err) < 600
 
 
 # ---- output that fails ----
 
-def test_a_full_disk_is_told(here):
+def test_a_full_disk_is_reported(here):
     lines = run("gen", "uniform:n=100k,distinct=100%").out
     refused("dedup", "-o", "/dev/full", input=lines, saying=["/dev/full", "No space left"])
     with open("/dev/full", "wb") as full:
@@ -392,7 +396,7 @@ def test_a_small_disk_keeps_the_old_state(here):
         subprocess.run(["umount", disk], check=True)
 
 
-def test_a_failed_output_leaves_the_state_as_it_was(here):
+def test_a_failed_output_does_not_change_the_state(here):
     run("dedup", "-m", "64K", "--state", "s", input="a\n")
     old = (here / "s").read_bytes()
     refused("dedup", "--state", "s", "-o", "/dev/full", input="b\n", saying="/dev/full")
@@ -421,7 +425,7 @@ def test_a_filter_is_not_saved_over_its_keys(command, here):
 
 @pytest.fixture
 def files(here):
-    """One file of each kind, of which no call may change one that it reads."""
+    """One file of each kind; no call may change a file that it reads."""
     (here / "keys").write_text("a\nb\n")
     (here / "log").write_text("a\nc\na\n")
     run("build", "-q", "-m", "1K", "--seed", "1", "-o", "set", "keys")
@@ -453,13 +457,13 @@ def files(here):
     ("eval --report log log", "log is input and output at once"),
     ("dedup --metrics new --state new log", "new cannot be state and --metrics at once"),
     ("dedup --metrics ./new -o new log", "cannot be output and --metrics at once"),
-    # not read, but not of the kind that is written there
+    # not read, but of another kind than the output
     ("eval --report log keys", "log: not a report of weir, so it is not replaced; remove it first"),
     ("dedup --metrics log keys", "log: not metrics of weir, so it is not replaced; remove it first"),
     ("build -o log keys", "log: not a filter file, so it is not replaced; remove it first"),
     ("merge -o log set set", "log: not a filter file, so it is not replaced; remove it first"),
     ("save --at redis://127.0.0.1:1/x -o log", "log: not a filter file, so it is not replaced; remove it first"),
-    ("dedup --state log keys", "log is not a state file"),
+    ("dedup --state log keys", "log: not a state file"),
     ("top --state log keys", "log: "),
     ("add log keys", "log is not a filter file"),
 ])
@@ -474,25 +478,25 @@ def test_no_output_replaces_an_input_or_an_unrelated_file(files, here, call, sai
     ("ask set log", ">>set"), ("eval -m 64K log", ">>log"), ("dedup --state state log", ">>state"),
     ("dedup -o - log", ">>log"), ("check --store keys:keys log", ">>keys"),
 ])
-def test_no_redirection_makes_an_input_the_output(files, here, call, redirected):
+def test_a_redirection_onto_the_input_is_refused(files, here, call, redirected):
     done = subprocess.run(f"'{WEIR}' {call} {redirected}", shell=True, capture_output=True, timeout=60)
     assert done.returncode == 2 and b"at once" in done.stderr, done
     assert {name: (here / name).read_bytes() for name in os.listdir(here)} == files
 
 
-def test_what_is_of_its_kind_is_replaced(files, here):
+def test_a_file_of_the_same_kind_is_replaced(files, here):
     for _ in range(2):
         run("dedup", "-q", "--metrics", "m.prom", "-o", "out", "log")
         run("build", "-q", "-m", "1K", "--seed", "1", "-o", "set", "keys")
     (here / "empty").write_text("")
     run("build", "-q", "-o", "empty", "keys")
     run("build", "-q", "-m", "1K", "--seed", "1", "-o", "more", input="z\n")
-    run("merge", "-o", "set", "set", "more")  # into one of the inputs: it has all keys that it had
+    run("merge", "-o", "set", "set", "more")  # into one of the inputs: it keeps all its keys
     assert run("ask", "set", input="a\nz\n").lines == ["seen\ta", "seen\tz"]
     assert run("filter", "set", "-o", "/dev/null", "log").out == b""
 
 
-# ---- what is not a plain file ----
+# ---- other than regular files ----
 
 def device(path, major_minor):
     try:
@@ -529,14 +533,14 @@ def test_a_saved_file_keeps_its_link_and_its_mode(here):
     ([0], ["dedup"], "cannot read standard input"),
     ([1], ["dedup", "in"], "cannot write standard output"),
 ])
-def test_a_closed_stream_is_told(closed, args, saying, here):
+def test_a_closed_stream_is_reported(closed, args, saying, here):
     (here / "in").write_text("a\n")
     done = subprocess.run([WEIR, *args], stderr=subprocess.PIPE, timeout=20,
                           preexec_fn=lambda: [os.close(fd) for fd in closed])
     assert done.returncode == 2 and saying in done.stderr.decode()
 
 
-def test_an_output_does_not_land_in_a_closed_stream(here):
+def test_an_output_is_not_written_to_a_closed_stream(here):
     (here / "in").write_text("a\n")
     done = subprocess.run([WEIR, "dedup", "-o", "out", "in"], timeout=20,
                           preexec_fn=lambda: [os.close(fd) for fd in (0, 1, 2)])
@@ -556,15 +560,15 @@ def test_a_file_without_permission(here):
     refused("dedup", "f", saying="cannot open f: Permission denied")
 
 
-# ---- options that are given twice ----
+# ---- repeated options ----
 
-VALUES = {"SIZE": "1M", "SIZE,...": "1M", "RATE": "1%", "TIME": "1s", "30s|1M": "1M", "NEW,SEEN": "a,b", "FP:FN": "1:2", "C": ";",
+VALUES = {"SIZE": "1M", "SIZE,...": "1M", "RATE": "1%", "TIME": "1s", "AGE": "30d", "SIMILARITY": "0.8", "30s|1M": "1M", "NEW,SEEN": "a,b", "FP:FN": "1:2", "C": ";",
           "PARAMETER=VALUE": "k=4"}
 REPEATED = {"key", "set", ("eval", "algorithm"), ("eval", "memory")}
 
 
 def valued_options():
-    """(command, option, a value it takes) of every row of the option table, by way of help."""
+    """(command, option, a valid value) for every row of the option table, from help."""
     for command in commands():
         rows = run("help", command).out.decode().split("options:")[-1]
         for name, takes in re.findall(r"^ +(?:-\w, | +)--([a-z-]+) ([^a-z ]\S*|[a-z0-9]+\|\S+)(?: |$)", rows, re.M):
@@ -578,7 +582,7 @@ def test_a_second_value_is_refused_joined_or_collected():
         twice = run(command, f"--{name}", value, f"--{name}={value}", "/no/such/file", ok=False)
         assert twice.status == 2
         once = name in REPEATED or (command, name) in REPEATED
-        assert (twice.err == f"weir: --{name} is given twice; give it once\n") == (not once), (command, twice.err)
+        assert (twice.err == f"weir: --{name}: given twice; give it once\n") == (not once), (command, twice.err)
 
 
 def test_a_parameter_of_a_store_is_given_once(here):
@@ -587,9 +591,9 @@ def test_a_parameter_of_a_store_is_given_once(here):
     refused("check", "--store", "sqlite:db?table=a&column=b&table=c", input="a\n", saying="table is given twice; give it once")
 
 
-def test_a_letter_and_a_name_are_one_option():
-    refused("dedup", "-m", "1M", "--memory", "1M", saying="--memory is given twice; give it once")
-    refused("dedup", "--tsv", "--time", "1", "--time", "2", saying="--time is given twice; give it once")
+def test_short_and_long_names_are_one_option():
+    refused("dedup", "-m", "1M", "--memory", "1M", saying="--memory: given twice; give it once")
+    refused("dedup", "--tsv", "--time", "1", "--time", "2", saying="--time: given twice; give it once")
     assert run("dedup", "-q", "-q", "--csv", "--csv", "-k", "1", input="a,1\na,2\n").out == b"a,1\n"
 
 
@@ -607,11 +611,11 @@ def test_a_repeated_key_joins_its_fields(options, text, here):
     assert kept.out == run("dedup", *EXACT, *joined, input=text).out
     assert kept.out.count(b"\n") == text.count("\n") - 1
     run("dedup", *EXACT, "--state", "s", *options, input=text)
-    run("dedup", "--state", "s", *joined, input=text)  # and a state is the same
+    run("dedup", "--state", "s", *joined, input=text)  # the state is the same, too
 
 
 def test_a_repeated_key_with_a_wrong_field_is_refused():
-    refused("dedup", "-k", "1", "-k", "", input="a b\n", saying="has an empty field in it")
+    refused("dedup", "-k", "1", "-k", "", input="a b\n", saying=": empty field")
     refused("dedup", *["-k", "1"] * 17, input="a b\n", saying="more than 16 fields")
     refused("dedup", "-k", "x" * 600, "-k", "y" * 600, saying="at most 1023 bytes")
 
@@ -621,18 +625,18 @@ def test_a_repeated_key_with_a_wrong_field_is_refused():
     ("top -a heavykeper", "heavykeeper"), ("top -S hafl-life=1h", "half-life"), ("check --store keys:/etc/passwd --screen strct", "strict"),
     ("list blom", "bloom"), ("list heavykeper", "heavykeeper"), ("eval -a recent,blom", "bloom"), ("eval -S widht=3", "width"),
     ("plan -a blom", "bloom"), ("plan --gap 5 -m 1M -a recnet", "recent")])
-def test_a_name_that_is_nearly_right_gets_a_hint(here, args, meant):
+def test_a_misspelled_name_gets_a_hint(here, args, meant):
     refused(*args.split(), saying=f"did you mean {meant}?")
     assert not (here / "F").exists()
 
 
-def test_a_name_that_is_like_no_other_gets_none(here):
+def test_an_unknown_name_gets_no_hint(here):
     for args in "dedup -a zzzzzzz", "dedup -S zzzzzzz=3", "list zzzzzzz", "top -a zzzzzzz", "dedup -S width=zzz":
         assert "did you mean" not in refused(*args.split()).err
 
 
 def test_messages_contain_no_control_characters(here):
-    """Neither C0 nor C1, as UTF-8 or as bytes: a terminal obeys them."""
+    """Neither C0 nor C1, as UTF-8 or as bytes: a terminal would execute them."""
     name = b"a\x1b[2J\xc2\x9b2J\x9b2J\x80\x7fz\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80"
     done = subprocess.run([WEIR, b"dedup", name], capture_output=True)
     assert done.returncode == 2 and b"a?[2J?2J?2J??z\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80: No such file" in done.stderr
@@ -640,7 +644,7 @@ def test_messages_contain_no_control_characters(here):
 
 @pytest.mark.parametrize("record, path, pointer", [
     ('{"user":{"id":1}}', "user.id", "/user/id"), ('{"users":[{"id":1}]}', "users[0].id", "/users/0/id")])
-def test_a_path_where_a_pointer_is_meant_gets_a_hint(record, path, pointer):
+def test_a_path_instead_of_a_pointer_gets_a_hint(record, path, pointer):
     refused("dedup", "--jsonl", "-k", path, input=record, saying=f"the record has no /{path}; did you mean {pointer}?")
     refused("dedup", "--jsonl", "-k", pointer, "--importance", path, input=record, saying=f"did you mean {pointer}?")
     assert "did you mean" not in refused("dedup", "--jsonl", "-k", path, input='{"other":1}').err

@@ -1,4 +1,4 @@
-"""weir eval: its rates against a set in Python, and against the papers' tables."""
+"""weir eval: its rates, compared with an exact set in Python and with the papers' tables."""
 import collections
 import csv
 import io
@@ -10,14 +10,14 @@ import re
 
 import pytest
 
-from conftest import LONG, QUICK, refused, run
+from conftest import LONG, QUICK, refused, run, statistics
 
 SPEC = "zipf:n=60k,universe=9k,alpha=0.8,fresh=20%,importance=1-50,bias=direct"
 PAPER = pathlib.Path(os.environ["WEIR_SOURCE"]) / "tests" / "papers" / "bera2012.tsv"
 
 
 def table(*args, **more):
-    """The rows of an evaluation; "-" becomes None, numbers become numbers."""
+    """The rows of an evaluation; "-" becomes None, and numbers become numbers."""
     out = run("eval", "--seed", "1", *args, "--format", "tsv", **more).out.decode()
     rows = list(csv.DictReader(io.StringIO(out), delimiter="\t"))
     assert rows
@@ -35,7 +35,7 @@ def untimed(rows):
 
 
 def brute(verdicts, weights, keys):
-    """Rates from first principles; verdicts: True where the filter said seen."""
+    """Rates by definition; verdicts are True if the filter reported seen."""
     met, n, wrong, weight, wrong_weight = set(), [0, 0], [0, 0], [0, 0], [0, 0]
     for verdict, w, key in zip(verdicts, weights, keys):
         old = key in met
@@ -54,13 +54,13 @@ def close(row, expected):
         assert row[name] == pytest.approx(value, rel=1e-5), (row["algorithm"], name)
 
 
-# ---- truth ----
+# ---- exact results ----
 
 FILTERS = ["recent", "bloom", "sbf", "ibf-mc", "rsbf", "bsbfsd", "apbf"]
 
 
-def test_rates_are_those_of_a_set_and_of_dedups_verdicts(here):
-    """`weir dedup --emit all` tells each verdict: from them, Python makes every rate."""
+def test_rates_equal_those_of_an_exact_set_and_dedup(here):
+    """`weir dedup --emit all` prints each verdict; Python computes every rate from them."""
     lines = run("gen", SPEC).lines
     (here / "in").write_text("\n".join(lines) + "\n")
     keys, weights = zip(*((k, int(w)) for k, w in (line.split("\t") for line in lines)))
@@ -74,19 +74,19 @@ def test_rates_are_those_of_a_set_and_of_dedups_verdicts(here):
         assert row["memory_bytes"] <= 2048 and 0 < row["fill"] <= 1 and row["ns_per_record"] > 0
 
 
-def test_a_synthetic_stream_is_measured_as_the_same_lines_are():
-    """A bitmap of ids and a set of fingerprints come to the same truth."""
+def test_a_synthetic_stream_equals_its_lines_in_a_file():
+    """A bitmap of ids and a set of fingerprints give the same exact results."""
     for spec, fields in (SPEC, ["--tsv", "-k", "1", "-i", "2"]), ("uniform:n=300k,distinct=15%", []):
         lines = run("gen", spec).out
         a = untimed(table("--synthetic", spec, "-m", "4K"))
         b = untimed(table(*fields, "-m", "4K", input=lines))
         for row in a:
             for column in "predicted_fpr", "predicted_fnr", "predicted_fill", "limit_fnr":
-                row[column] = None  # known for synthetic streams alone
+                row[column] = None  # known for synthetic streams only
         assert a == b and len(a) >= 13
 
 
-def test_a_stream_of_new_keys_only_has_no_false_negatives():
+def test_a_stream_of_new_keys_has_no_false_negatives():
     row, = table("--synthetic", "uniform:n=20k,distinct=100%", "-a", "bloom", "-m", "1K")
     assert row["distinct"] == 20000 and row["fpr"] > 0.1 and row["fnr"] is None
 
@@ -99,12 +99,12 @@ def test_malformed_records_do_not_count(here):
     assert (row["n"], row["distinct"]) == (900, 45)
 
 
-def test_no_records_no_rates():
+def test_an_empty_stream_has_no_rates():
     row, = table("-a", "bloom", input="")
     assert row["n"] == 0 and row["fpr"] is None and row["ns_per_record"] is None
 
 
-# ---- what takes part ----
+# ---- filters and parameters ----
 
 def test_all_combinations_of_filters_and_memories():
     rows = table("--synthetic", "uniform:n=1k", "-a", "sbf,bloom", "-a", "recent", "-m", "1K", "-m", "2K,4K")
@@ -112,7 +112,7 @@ def test_all_combinations_of_filters_and_memories():
         (name, size) for name in ("sbf", "bloom", "recent") for size in (1024, 2048, 4096)]
 
 
-def test_all_filters_but_the_tables_own_take_part_unless_told():
+def test_all_filters_are_measured_except_those_of_papers_tables():
     listed = [line for line in run("list").lines if not line.startswith(" ")]
     rows = table("--synthetic", "uniform:n=1k", "-m", "4K")
     sets = {name for name in listed if run("dedup", "-a", name, "-m", "4K", ok=False).status == 2}
@@ -120,14 +120,14 @@ def test_all_filters_but_the_tables_own_take_part_unless_told():
     assert "fuse" in sets and len(rows) >= 13
 
 
-def test_a_parameter_goes_to_those_that_have_it():
+def test_a_parameter_applies_to_the_filters_that_have_it():
     a, b, c = table("--synthetic", "uniform:n=1k", "-m", "4K", "-a", "bsbfsd,sbf,recent", "-S", "k=3",
                     "-S", "decay=7", "-e", "10%")
     assert a["settings"] == "k=3 hash=xxh3" and "decay=7" in b["settings"]
     assert "k=3" not in c["settings"] and "decay" not in c["settings"]
 
 
-def test_threads_do_not_change_anything():
+def test_threads_change_nothing_in_evaluations():
     args = ["--synthetic", SPEC.replace("n=60k", "n=20k") if QUICK else SPEC, "-m", "2K,8K"]
     for more in [], ["--curve", "7"], ["--by-importance"], ["--permutations", "2"]:
         assert len({json.dumps(untimed(table(*args, *more, "-j", j))) for j in (1, 2, 5)}) == 1
@@ -135,7 +135,7 @@ def test_threads_do_not_change_anything():
 
 # ---- the other tables ----
 
-def test_by_importance_adds_up_and_is_that_of_a_set(here):
+def test_by_importance_adds_up_and_equals_an_exact_set(here):
     spec = SPEC.replace("1-50", "1-9")
     lines = [line.split("\t") for line in run("gen", spec).lines]
     rows = table("--synthetic", spec, "-a", "ibf-mc,bloom", "-m", "2K", "--by-importance")
@@ -150,10 +150,10 @@ def test_by_importance_adds_up_and_is_that_of_a_set(here):
             total = sum((row[rate] or 0) * kind(row) for row in mine) / sum(map(kind, mine))
             assert total == pytest.approx(whole[name][rate], rel=1e-4)
     misses = [row["fnr"] for row in rows if row["algorithm"] == "ibf-mc"]
-    assert misses[-1] < misses[1] / 2  # the important are kept
+    assert misses[-1] < misses[1] / 2  # important keys are kept
 
 
-def test_an_importance_may_have_an_exponent_in_text_as_in_json(here):
+def test_importances_may_have_an_exponent_in_text_as_in_json(here):
     numbers = ["1e3", "1.5E+2", "7e-1", "12", "4e9", "1e20"]
     text = "".join(f"key{i % 4}\t{numbers[i % 6]}\n" for i in range(24))
     lines = "".join(f'{{"k":"key{i % 4}","i":{numbers[i % 6]}}}\n' for i in range(24))
@@ -163,7 +163,7 @@ def test_an_importance_may_have_an_exponent_in_text_as_in_json(here):
     refused("eval", "--tsv", "-k", "1", "-i", "2", "-m", "1K", input="a\t1e\n", saying="'1e' is not a number")
 
 
-def test_many_importances_become_tenths():
+def test_many_importances_become_ten_groups():
     rng = random.Random(5)
     text = "".join(f"{rng.randrange(5000)}\t{rng.randrange(10 ** 6)}\n" for _ in range(30000))
     rows = table("--tsv", "-k", "1", "-i", "2", "-a", "bloom", "-m", "1K", "--by-importance", input=text)
@@ -173,7 +173,7 @@ def test_many_importances_become_tenths():
 
 
 @pytest.mark.parametrize("known", [True, False])
-def test_a_curve_ends_where_the_row_is_and_its_intervals_add_up(known):
+def test_a_curve_ends_at_the_row_and_its_intervals_add_up(known):
     spec = "uniform:n=100k,distinct=30%"
     source = ["--synthetic", spec] if known else ["-"]
     lines = b"" if known else run("gen", spec).out
@@ -193,7 +193,7 @@ def test_a_curve_ends_where_the_row_is_and_its_intervals_add_up(known):
             assert wrong == pytest.approx(r["fpr"] * before, rel=1e-4, abs=1e-2)
 
 
-def test_a_curve_of_a_part_is_the_row_of_that_part(here):
+def test_a_curve_of_a_part_equals_the_row_of_that_part(here):
     lines = run("gen", SPEC).lines
     curve = table("--synthetic", SPEC, "-a", "sbf", "-m", "1K", "--curve", "4")
     for point in curve:
@@ -202,8 +202,8 @@ def test_a_curve_of_a_part_is_the_row_of_that_part(here):
         assert {k: row[k] for k in ("fpr", "fnr", "fill")} == {k: point[k] for k in ("fpr", "fnr", "fill")}
 
 
-def test_permutations_average_over_orders_that_forget_where_things_were():
-    """All repeats come at once: with a tiny window none is missed, until they are shuffled."""
+def test_permutations_average_over_shuffled_orders():
+    """All repeats are adjacent: with a tiny window none is missed, unless they are shuffled."""
     text = "".join(f"{i // 4}\n" for i in range(40000))
     args = ["-a", "two-buffer", "-m", "1K"]
     straight, = table(*args, input=text)
@@ -219,7 +219,7 @@ def test_permutations_average_over_orders_that_forget_where_things_were():
 
 # ---- the limit ----
 
-def test_the_limit_is_what_its_formula_says():
+def test_the_limit_equals_its_formula():
     from math import log2
     for row in table("--synthetic", "uniform:n=200k,distinct=50%", "-m", "8K", "-a", "sbf,rlbsbf,recent,bsbf"):
         e, d = row["fpr"], row["limit_fnr"]
@@ -236,7 +236,7 @@ COLUMNS = ("algorithm settings memory_bytes n distinct fpr fnr wfpr wfnr wfpr_al
 
 
 @pytest.mark.parametrize("more", [[], ["--curve", "3"], ["--by-importance"], ["--permutations", "2"]])
-def test_the_formats_say_the_same(more):
+def test_all_formats_have_the_same_content(more):
     args = ["eval", "--seed", "1", "--synthetic", SPEC, "-m", "2K", "-a", "recent,sbf", *more]
     tsv = table(*args[3:])
     objects = json.loads(run(*args, "--format", "json").out)
@@ -259,14 +259,14 @@ def test_the_formats_say_the_same(more):
             assert all("2.00 KiB" in line for line in lines[1:]) and not re.search(r"\de-\d", "".join(lines))
 
 
-def test_stats_tell_what_the_truth_cost():
+def test_stats_contain_the_cost_of_exact_results():
     args = ["eval", "--synthetic", "uniform:n=80k,universe=80k", "-a", "bloom", "--seed", "7"]
     told = json.loads(run(*args, "--stats", "json").err)
     assert told["truth"] == {"kind": "bitmap", "bytes": 10001} and told["seed"] == "7"
     told = json.loads(run(*args, "--stats", "json", "--permutations", "2").err)
     assert told["truth"]["kind"] == "set" and told["kept_bytes"] == 80000 * 24
     assert told["records"] == 160000 and told["orders"] == 2
-    assert "the truth took 9.77 KiB" in run(*args, "--stats", "text").err
+    assert "the exact baseline took 9.77 KiB" in run(*args, "--stats", "text").err
     assert run(*args).err == ""
 
 
@@ -274,45 +274,45 @@ def test_stats_tell_what_the_truth_cost():
 
 U = ["--synthetic", "uniform:n=1k"]
 WRONG = [
-    ([*U, "file"], "does not go with files"),
-    ([*U, "-k", "2"], "does not go with options on records"),
+    ([*U, "file"], "cannot be combined with files"),
+    ([*U, "-k", "2"], "options on records do not apply"),
     (["--synthetic", "unifrom:"], "there is no stream"),
     ([*U, "-a", "blom"], "there is no filter 'blom'"),
-    ([*U, "-a", "bloom,,sbf"], "does not fit"),
+    ([*U, "-a", "bloom,,sbf"], "invalid list"),
     ([*U, "-a", "bloom", "-S", "decay=3"], "bloom has no parameter 'decay'"),
     ([*U, "-a", "bloom,recent", "-S", "decay=3"], "has no parameter 'decay'"),
     ([*U, "-a", "bsbfsd", "-e", "1%"], "bsbfsd has no parameter 'fpr'"),
     ([*U, "-S", "foo=3"], "no parameter 'foo'"),
     ([*U, "-m", "lots"], "a size"),
     ([*U, "-S", "span=1h"], "no clock"),
-    ([*U, "--curve", "0"], "--curve 0 does not fit"),
-    ([*U, "--permutations", "x"], "does not fit"),
+    ([*U, "--curve", "0"], "--curve 0: invalid value"),
+    ([*U, "--permutations", "x"], "invalid value"),
     ([*U, "--format", "html"], "text|tsv|json"),
-    ([*U, "--curve", "3", "--by-importance"], "one at a time"),
+    ([*U, "--curve", "3", "--by-importance"], "use one of them"),
     (["--by-importance"], "needs -i FIELD"),
     (["--synthetic", "uniform:n=1k,universe=1G", "--baseline-memory", "1M"], "--baseline-memory"),
     ([*U, "--permutations", "2", "--baseline-memory", "1K"], "--baseline-memory"),
-    ([*U, "--emit", "all"], "no use for --emit"),
-    ([*U, "--shards", "2"], "no use for --shards"),
+    ([*U, "--emit", "all"], "--emit: not an option of"),
+    ([*U, "--shards", "2"], "--shards: not an option of"),
     (["nofile"], "cannot open nofile"),
     (["--csv", "-k", "nothing"], "no column 'nothing'"),
 ]
 
 
 @pytest.mark.parametrize("args,saying", WRONG, ids=[" ".join(args) for args, _ in WRONG])
-def test_wrong_calls_get_one_message(args, saying):
+def test_wrong_calls_of_eval_get_one_message(args, saying):
     refused("eval", *args, input="a,b\n1,2\n", saying=saying)
 
 
 @pytest.mark.parametrize("threads", [1, 3])
-def test_truth_that_outgrows_its_memory_is_told(threads):
+def test_exact_results_that_exceed_their_memory_are_reported(threads):
     lines = run("gen", "uniform:n=300k,distinct=100%").out
     args = ["eval", "-a", "bloom", "-j", threads]
     refused(*args, "--baseline-memory", "2M", input=lines, saying=["distinct keys", "--baseline-memory"])
     refused(*args, "--permutations", "2", "--baseline-memory", "6M", input=lines,
             saying=["24 bytes per record", "--baseline-memory"])
     refused(*args, "--permutations", "2", "--baseline-memory", "13M", input=lines,
-            saying=["distinct keys", "--baseline-memory"])  # the stream fits, the truth beside it does not
+            saying=["distinct keys", "--baseline-memory"])  # the stream fits, the exact results do not
     run(*args, "--baseline-memory", "8M", input=lines)
 
 
@@ -328,14 +328,15 @@ def name_of(row):
     return "t{table}-{algorithm}-{distinct_pct}%-{memory_mib}M-k{k}".format(**row)
 
 
-# A few at any time, a dozen with WEIR_LONG=1, all with WEIR_EVERY_ROW=1 (minutes).
+# Two by default, a dozen with WEIR_LONG=1, all with WEIR_EVERY_ROW=1 (minutes).
 CHOSEN = (paper() if os.environ.get("WEIR_EVERY_ROW") == "1" else
           paper()[4::13] if LONG else paper()[47::40][:1 if QUICK else None])
 
 
+@statistics
 @pytest.mark.parametrize("row", CHOSEN, ids=map(name_of, CHOSEN))
-def test_a_row_of_the_papers_tables_comes_out_as_printed(row):
-    """Within 4 % or 0.15 points, at 1/100 of its size; two rows, near the margin, at 1/10."""
+def test_a_row_of_the_papers_tables_is_reproduced(row):
+    """Within 4 % or 0.15 points, at 1/100 of its size; two rows near that tolerance at 1/10."""
     borderline = (row["table"], row["memory_mib"]) == ("3", "512") and row["k"] in "34"
     scale = 10 if borderline else 100
     parameters = (["-S", "k=2", "-S", "cell=1", "-S", "decay=4"] if row["algorithm"] == "sbf"
@@ -348,8 +349,8 @@ def test_a_row_of_the_papers_tables_comes_out_as_printed(row):
         assert abs(got[rate] - printed) <= max(0.04 * printed, 0.0015), (rate, got[rate], printed)
 
 
-def test_the_truth_of_a_stream_that_drifts(here):
-    """That of its records in a file, by an exact set; theory says nothing of it."""
+def test_exact_results_of_a_drifting_stream(here):
+    """They equal those of its records in a file; there is no prediction for it."""
     spec = "zipf:n=60k,universe=2k,alpha=0.9,fresh=5%,drift=20%/5k,seed=4"
     lines = run("gen", spec).lines
     (here / "file").write_text("\n".join(lines) + "\n")
@@ -362,8 +363,8 @@ def test_the_truth_of_a_stream_that_drifts(here):
 
 
 @pytest.mark.parametrize("bias", ["direct", "inverse"])
-def test_predictions_on_streams_by_importance(bias):
-    """Of uniform streams whose keys come as often as they matter."""
+def test_predictions_for_streams_with_importance(bias):
+    """For uniform streams whose keys are as frequent as they are important."""
     spec = f"uniform:n=200k,distinct=50%,importance=1-50,bias={bias},seed=2"
     rows = json.loads(run("eval", "-a", "bloom,sbf,rlbsbf,two-buffer,ibf-mc", "-m", "16K,64K", "--seed",
                           "3", "--synthetic", spec, "--format", "json").out)

@@ -1,4 +1,4 @@
-"""Programs against the installed library: those in examples/ and README's. One is also in the manual."""
+"""Programs that use the installed library: those in examples/, and the one in README and the manual."""
 import concurrent.futures
 import contextlib
 import os
@@ -31,7 +31,7 @@ TEXT = "".join(line + "\n" for line in LINES)
 ONCE = "".join(line + "\n" for line in unique(LINES))
 
 
-def test_the_readme_has_the_line_that_compiles(installed, here):
+def test_readme_contains_the_command_that_compiles(installed, here):
     readme = (SOURCE / "README.md").read_text()
     assert "`make install`, then `cc once.c $(pkg-config --cflags --libs weir)`" in readme
     (here / "once.c").write_text(next(b for b in re.findall(r"```c\n(.*?)```", readme, re.S) if "weir_open" in b))
@@ -46,7 +46,7 @@ def test_once_in_c(installed, here):
     assert done.returncode == 2 and done.stderr.startswith("once: ") and "wier" in done.stderr
 
 
-def test_once_in_cplusplus_remembers_from_run_to_run(installed, here):
+def test_once_in_cplusplus_keeps_keys_across_runs(installed, here):
     program = installed.compile(SOURCE / "examples/once.cpp", here / "once")
     half = len(LINES) // 2
     first = run(installed, [*program, "seen.weir"], "".join(line + "\n" for line in LINES[:half]))
@@ -66,7 +66,7 @@ def server(installed, here):
     server.process.wait()
 
 
-def test_the_server_answers_line_by_line_and_in_bulk(server):
+def test_the_server_answers_single_lines_and_many(server):
     assert server.ask(["a", "b", "a", ""]) == ["new", "new", "seen", "new"]
     assert server.ask(["a"]) == ["seen"]
     keys = [str(i) for i in range(20000)]
@@ -74,19 +74,19 @@ def test_the_server_answers_line_by_line_and_in_bulk(server):
     assert server.end()[:2] == (0, "20005 lines, 20003 new\n")
 
 
-def test_eight_clients_at_once_share_one_memory(server):
+def test_eight_concurrent_clients_share_one_filter(server):
     keys = [str(i) for i in range(5000)]
     orders = [keys[i * 600:] + keys[:i * 600] for i in range(8)]
     with concurrent.futures.ThreadPoolExecutor(8) as pool:
         answers = list(pool.map(server.ask, orders))
     new = [key for order, answer in zip(orders, answers) for key, said in zip(order, answer) if said == "new"]
-    assert sorted(new) == sorted(keys)  # each is new to one of them
+    assert sorted(new) == sorted(keys)  # each is new for one of them
     assert server.end() == (0, "40000 lines, 5000 new\n", "")
 
 
 @pytest.mark.skipif(RACES_SEEN, reason="has another sanitizer")
-def test_all_threads_of_the_server_can_say_seen_at_once(installed, here):
-    """The longest answers there are, each thread with room for just them; with -O3 the sanitizer watches stpcpy() too."""
+def test_all_threads_of_the_server_can_answer_seen_at_once(installed, here):
+    """The longest answers, in buffers without a byte to spare; with -O3 the sanitizer checks stpcpy() too."""
     program = installed.compile(SOURCE / "examples/server.c", here / "server", "-pthread", "-fsanitize=address", "-O3")
     server = Server(program, installed.env, "bloom capacity=1k fpr=1e-6")
     with contextlib.ExitStack() as stack:
@@ -98,13 +98,13 @@ def test_all_threads_of_the_server_can_say_seen_at_once(installed, here):
         assert server.end() == (0, "72008 lines, 1 new\n", "")
 
 
-def test_once_per_hour_passes_keys_by_event_time_from_run_to_run(installed, here):
+def test_once_per_hour_uses_event_time_across_runs(installed, here):
     program = [*installed.compile(SOURCE / "examples/once_per_hour.c", here / "once_per_hour"), "seen.weir"]
     noon = 1700000000
     lines = [f"{noon + 60 * minute} {key}\n" for minute in (0, 10, 40, 59, 80, 90, 130) for key in ("a", f"only {minute}")]
     due = [line for line in lines if " only" in line or line in (f"{noon} a\n", f"{noon + 60 * 80} a\n")]
     assert run(installed, program, "".join(lines[:7])) + run(installed, program, "".join(lines[7:])) == "".join(due)
-    assert run(installed, program, f"{noon} a\n") == ""  # an earlier time does not turn the clock back
+    assert run(installed, program, f"{noon} a\n") == ""  # an earlier time is ignored
 
 
 @pytest.mark.parametrize("line", ["a 1700000000", "1700000000", "", "99999999999999 a", "-1 a"])
@@ -115,7 +115,7 @@ def test_once_per_hour_rejects_lines_without_a_time(installed, here, line):
     assert not (here / "seen.weir").exists()
 
 
-def test_once_per_hour_leaves_a_file_that_is_no_state_alone(installed, here):
+def test_once_per_hour_does_not_overwrite_other_files(installed, here):
     program = installed.compile(SOURCE / "examples/once_per_hour.c", here / "once_per_hour")
     (here / "seen.weir").write_bytes(b"no filter")
     done = subprocess.run([*program, "seen.weir"], input="1 a\n", env=installed.env, capture_output=True, text=True)
@@ -124,7 +124,7 @@ def test_once_per_hour_leaves_a_file_that_is_no_state_alone(installed, here):
 
 
 @pytest.mark.skipif(not shutil.which("man"), reason="needs man")
-def test_the_manual_has_the_example_as_it_is_in_the_file(installed):
+def test_the_manual_contains_the_example_unchanged(installed):
     page = next(installed.root.rglob("weir.3"))
     shown = subprocess.run(["man", "-l", page], capture_output=True, text=True, check=True,
                            env={**os.environ, "MANPAGER": "cat", "MANWIDTH": "120", "LC_ALL": "C"}).stdout
@@ -132,7 +132,7 @@ def test_the_manual_has_the_example_as_it_is_in_the_file(installed):
     assert textwrap.dedent(code) + "\n" == (SOURCE / "examples/once_per_hour.c").read_text()
 
 
-def test_every_page_that_headers_and_manual_point_to_is_installed(installed):
+def test_every_page_that_headers_and_manual_refer_to_is_installed(installed):
     pages = [*(installed.prefix / "include").rglob("*.h"), *installed.prefix.rglob("weir*.[13]")]
     named = {name for p in pages for name in re.findall(r"docs/([a-z-]+\.md)", p.read_text())}
     assert {"filters.md", "format.md"} <= named
@@ -150,7 +150,7 @@ def test_every_header_is_installed_and_in_the_manual(installed):
 
 
 @pytest.mark.skipif(not LONG or SANITIZED or RACES_SEEN, reason="builds all of it again")
-def test_make_install_goes_by_prefix_and_destdir(here):
+def test_make_install_uses_prefix_and_destdir(here):
     shutil.copytree(SOURCE, here / "copy", ignore=lambda at, _: {"build", ".git"} if at == str(SOURCE) else {})
     subprocess.run(["make", "-C", here / "copy", "install", "PREFIX=/opt/weir", f"DESTDIR={here}/root"], check=True,
                    capture_output=True)

@@ -26,10 +26,10 @@ def test_a_table_is_explained(here):
     assert "line 6" in records[4] and "malformed: not CSV" in records[4] and len(records) == 5
 
 
-def test_the_fate_of_bad_records_is_that_of_the_options():
+def test_bad_records_are_explained_by_the_options():
     def fates(*options):
         return [part.splitlines()[-1].strip() for part in explain("dedup", "--jsonl", "-k", "/a", *options, input="{}\nx\n")[1:]]
-    assert fates() == ["the run stops here; --on-missing skip or pass goes on",
+    assert fates() == ["the run stops here; --on-missing skip or pass continues",
                        "the run stops here; --on-error skip drops the record"]
     assert fates("--on-error", "skip") == ["the record is skipped"] * 2
     assert fates("--on-missing", "pass")[0] == "passed on without a verdict (--on-missing pass)"
@@ -84,7 +84,7 @@ def test_lists_of_keys_are_explained_too(here):
         assert 'line 1: a\\r\n' in out
 
 
-def test_errors_are_those_of_the_run(here):
+def test_errors_equal_those_of_a_run(here):
     (here / "a.csv").write_text(TABLE)
     failed = refused("dedup", "--csv", "-k", "nope", "--explain", "a.csv", saying="there is no column 'nope'")
     assert b"header: user,page,ts" in failed.out

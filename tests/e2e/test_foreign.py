@@ -1,4 +1,4 @@
-"""Files that hold no records are known by their first bytes, and refused with the call that is meant."""
+"""Files that are not records are recognized by their first bytes, and rejected with the command to use."""
 import bz2
 import gzip
 import io
@@ -49,15 +49,15 @@ def files(here):
     ("eval A.weir", "A.weir is a filter file, not records"),
     ("check -q --store keys:q check.weir", "check.weir is a state file, not records; 'weir info check.weir'"),
     # a store, or a filter, that is none
-    ("check --store bad.db q", "it is a SQLite database; name it 'sqlite:bad.db?table=T&column=C'"),
-    ("check --store keys:bad.db q", "it is a SQLite database; name it 'sqlite:bad.db?table=T&column=C'"),
-    ("check --store A.weir q", "it is a filter or state file, not keys"),
-    ("filter --strict bad.db A.weir q", "it is a SQLite database"),
+    ("check --store bad.db q", "SQLite database, not keys; use --store 'sqlite:bad.db?table=T&column=C'"),
+    ("check --store keys:bad.db q", "SQLite database, not keys; use --store 'sqlite:bad.db?table=T&column=C'"),
+    ("check --store A.weir q", "filter or state file, not keys"),
+    ("filter --strict bad.db A.weir q", "SQLite database, not keys"),
     ("filter bad.db q", "bad.db is a SQLite database, not a filter file; weir check --store 'sqlite:bad.db?table=T&column=C' asks it"),
     ("filter q A.weir", "q is not a filter file; 'weir build -o F q' makes one"),
     ("check --store sqlite:q?table=t&column=c q", "file is not a database"),
 ])
-def test_it_is_refused_with_the_right_call(files, args, saying):
+def test_a_foreign_file_is_refused_with_the_command_to_use(files, args, saying):
     before = {p.name: p.read_bytes() for p in files.iterdir()}
     assert refused(*args.split(), saying=saying).out == b""
     assert {p.name: p.read_bytes() for p in files.iterdir()} == before
@@ -68,51 +68,50 @@ def test_it_is_refused_with_the_right_call(files, args, saying):
     ("count -q --state all.cm --query q /dev/null", "a\t1\nb\t1\n"),
     ("check --store sqlite:bad.db?table=t&column=c q", "a\n"),
 ])
-def test_the_call_that_is_told_works(files, call, want):
+def test_the_suggested_command_works(files, call, want):
     assert run(*call.split()).out.decode() == want
 
 
-@pytest.mark.parametrize("name, what", [("bad.db", "a SQLite database"), ("A.weir", "a filter, sketch or state file"),
-                                        ("a.bz2", "compressed by bzip2"), ("a.zip", "a zip archive")])
-def test_so_it_is_from_a_pipe_and_standard_input(files, name, what):
+@pytest.mark.parametrize("name, what", [("bad.db", "SQLite database"), ("A.weir", "filter, sketch or state file"),
+                                        ("a.bz2", "bzip2"), ("a.zip", "zip archive")])
+def test_foreign_files_are_recognized_on_pipes(files, name, what):
     data = (files / name).read_bytes()
-    refused("dedup", input=data, saying=["standard input is", what, "--plain"])
+    refused("dedup", input=data, saying=[f"standard input: {what}, not records; ", "--plain"])
     with open(name) as regular:
         refused("dedup", stdin=regular, saying=["standard input is", "--plain"])
 
 
 @pytest.mark.parametrize("pack", [gzip.compress, lzma.compress], ids=["gzip", "xz"])
-@pytest.mark.parametrize("name, what", [("bad.db", "a SQLite database"), ("A.weir", "a filter, sketch or state file"),
-                                        ("a.bz2", "compressed by bzip2"), ("a.zip", "a zip archive"),
-                                        ("q.gz", "compressed once more")])
-def test_so_it_is_compressed(files, name, what, pack):
+@pytest.mark.parametrize("name, what", [("bad.db", "SQLite database"), ("A.weir", "filter, sketch or state file"),
+                                        ("a.bz2", "bzip2"), ("a.zip", "zip archive"), ("q.gz", "gzip")])
+def test_foreign_files_are_recognized_when_compressed(files, name, what, pack):
     (files / "q.gz").write_bytes(gzip.compress(b"a\nb\n"))
     packed = pack((files / name).read_bytes())
     (files / "packed").write_bytes(packed)
-    refused("dedup", "packed", saying=["packed holds compressed data", what])
-    refused("dedup", input=packed, saying=["standard input holds compressed data", what])
+    refused("dedup", "packed", saying=[f"packed: {what} inside ", "not records"])
+    refused("dedup", input=packed, saying=[f"standard input: {what} inside ", "not records"])
     assert run("dedup", "--plain", "packed").out.startswith(packed[:6])
 
 
-def test_a_filter_on_standard_input_is_named_as_a_file(files):
+def test_a_filter_on_standard_input_is_recognized(files):
     with open("A.weir") as regular:
         refused("dedup", stdin=regular, saying="'weir filter F FILE' passes the records")
 
 
 @pytest.mark.parametrize("name", ["bad.db", "A.weir", "state.weir", "all.cm", "a.bz2", "a.zip"])
-def test_plain_reads_it_as_lines(files, name):
+def test_plain_reads_foreign_files_as_lines(files, name):
     data = (files / name).read_bytes()
     lines = unique(data.removesuffix(b"\n").split(b"\n"))
     for got in run("dedup", *EXACT, "--plain", name), run("dedup", *EXACT, "--plain", input=data):
         assert got.out == b"".join(line + b"\n" for line in lines)
 
 
-def test_text_about_them_is_text(here):
+def test_text_that_mentions_them_is_text(here):
     (here / "log").write_text("SQLite format 3 is a magic\nWEIR is a dam\nPK\n")
     assert run("dedup", "log").lines == ["SQLite format 3 is a magic", "WEIR is a dam", "PK"]
 
 
-# ---- tables and archives of others ----
+# ---- tables and archives of other programs ----
 
 def tar(format, name="logs/a.txt"):
     out = io.BytesIO()
@@ -153,10 +152,16 @@ def test_binary_formats_are_rejected_by_kind(here, name):
 
 
 @pytest.mark.parametrize("name", ["a.parquet", "a.arrow", "a.avro", "pax.tar", "gnu.tar"])
-def test_they_are_no_list_of_keys(here, name):
+def test_foreign_files_are_not_key_lists(here, name):
     (here / name).write_bytes(BINARY[name][0])
     (here / "q").write_text("a\n")
-    refused("check", "--store", f"keys:{name}", "q", saying=["it is a", "first"])
+    refused("check", "--store", f"keys:{name}", "q", saying=[", not keys; ", "first"])
+
+
+@pytest.mark.parametrize("key", ["WEIR", "ORCHID", "PAR1", "ARROW1", "BZh9"])
+def test_keys_may_begin_like_another_file(here, key):
+    (here / "keys").write_text(f"{key}\nz\n")
+    assert run("check", "-q", "--store", "keys:keys", input=f"{key}\ny\n").lines == [key]
 
 
 TEXTS = ["PAR1\n", "PAR1", "PAR1 is a magic", "PAREN", "ORC", "ORC\n", "ORCHID\nb\n", "ORCHID and twelve more\n", "Obj", "Object\n",
@@ -165,7 +170,7 @@ TEXTS = ["PAR1\n", "PAR1", "PAR1 is a magic", "PAREN", "ORC", "ORC\n", "ORCHID\n
 
 
 @pytest.mark.parametrize("text", TEXTS)
-def test_text_that_begins_like_them_is_text(here, text):
+def test_text_that_begins_like_a_foreign_file_is_text(here, text):
     (here / "t").write_text(text)
     want = [line + "\n" for line in text.splitlines()]
     for got in (run("dedup", "t"), run("dedup", input=text), run("dedup", input=gzip.compress(text.encode()))):
@@ -175,7 +180,7 @@ def test_text_that_begins_like_them_is_text(here, text):
 
 
 @pytest.mark.parametrize("word", ["ORC", "PAR1", "O", "Obj", "ARROW1", "ORCHID"])
-def test_a_live_line_of_such_letters_is_answered_at_once(word):
+def test_such_a_line_is_answered_immediately(word):
     for end, options in (b"\n", []), (b"\0", ["-z"]):
         process = subprocess.Popen([WEIR, "dedup", "-q", "--emit", "all", *options], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         line = word.encode() + end

@@ -17,7 +17,7 @@ HOSTILE = [b'"', b"\\", b'\\"', b"\\n", b"\\udcff", b"\x01\x1f\x7f\x08\x0c", b"\
 
 
 def text(value):
-    """The bytes that a string of the output stands for."""
+    """Returns the bytes that a string in the output represents."""
     return value.encode("utf-8", "surrogateescape")
 
 
@@ -95,7 +95,7 @@ def test_every_result_is_one_document_and_a_table(command, files):
                 assert cell == ("\t".join(one[name]) if isinstance(one[name], list) else one[name])
 
 
-def test_lists_of_nothing(here):
+def test_empty_lists(here):
     for command in ["top", "-q"], ["count", "-q", "empty"]:
         (here / "empty").write_bytes(b"")
         assert json.loads(run(*command, "--format", "json").out) == []
@@ -104,7 +104,7 @@ def test_lists_of_nothing(here):
 
 
 @pytest.mark.parametrize("more,end", [([], b"\n"), (["-z"], b"\0")], ids=["lines", "NUL"])
-def test_hostile_keys_of_lists_can_be_had_back(here, more, end):
+def test_hostile_keys_of_lists_round_trip(here, more, end):
     keys = HOSTILE + ([b"line\nbreak", b"\r\n", b"end\r"] if more else [b"a\0b"])
     (here / "log").write_bytes(b"".join(key + end for key in keys))
     for command in ["top", "-n", "100"], ["count"]:
@@ -114,7 +114,7 @@ def test_hostile_keys_of_lists_can_be_had_back(here, more, end):
         assert sorted(text(one["key"]) for one in got) == sorted(keys)
 
 
-def test_a_list_has_fields_of_keys_apart(here):
+def test_fields_of_a_key_are_separate(here):
     (here / "log").write_bytes(b'"a\tb",1\n"a\tb",1\n')
     for command in "top", "count":
         asked = [command, "-q", "--csv", "-k", "1,2", "log", "--format"]
@@ -174,7 +174,7 @@ def test_which_names_the_filters(words):
 @pytest.mark.parametrize("more,end", [([], b"\n"), (["-z"], b"\0")], ids=["lines", "NUL"])
 @pytest.mark.parametrize("command", [["dedup", *EXACT, "--emit", "all"], ["ask", "f"], ["check", "-q", "--store", "keys:set", "--emit", "all"],
                                      ["filter", "f", "--invert"]], ids=lambda c: c[0])
-def test_hostile_records_can_be_had_back(command, more, end, here):
+def test_hostile_records_round_trip(command, more, end, here):
     records = HOSTILE + ([b"line\nbreak", b"\r\n", b"end\r"] if more else [b"a\0b"])
     (here / "set").write_bytes(b"\n")
     run("build", "-q", "-o", "f", "-m", "4K", input="nothing else\n")
@@ -183,7 +183,7 @@ def test_hostile_records_can_be_had_back(command, more, end, here):
     assert [text(one["key"]) for one in got] == records
 
 
-def test_random_bytes_and_long_records_can_be_had_back():
+def test_random_bytes_and_long_records_round_trip():
     random.seed(3)
     records = [bytes(random.choices(range(1, 256), k=random.randrange(40))).replace(b"\n", b"").replace(b"\r", b"") for _ in range(3000)]
     records += [random.choice([b"\x01", b"plain text ", "ü".encode(), b"\xff", b'"'] * 2) * random.randrange(30000, 90000) for _ in range(12)]
@@ -191,7 +191,7 @@ def test_random_bytes_and_long_records_can_be_had_back():
     assert [text(one["record"]) for one in got] == records == [text(one["key"]) for one in got]
 
 
-def test_the_key_is_the_one_that_is_hashed():
+def test_the_printed_key_is_the_hashed_one():
     got = objects("dedup", *EXACT, "--ignore-case", "--ignore-space", "-d", ";", "-k", "2,1", input=" A  b ;X\na B;x\n")
     assert got == [{"record": " A  b ;X", "key": ["x", "a b"], "verdict": "new"}]
     got = objects("dedup", *EXACT, "--tsv", "-k", "1", "--emit", "all", input="a\x1fb\t1\n")
@@ -223,12 +223,12 @@ def test_json_records_are_embedded():
     assert [(one["record"]["a"], one["key"]) for one in got] == [(1.5, "1.50"), ({"c": 1, "b": 2}, '{"b":2,"c":1}')]
 
 
-def test_json_over_several_lines_is_on_one():
+def test_json_over_several_lines_becomes_one_line():
     got = objects("dedup", *EXACT, "--jsonl", "-z", "-k", "/a", input=b'{\r\n "a":\n1}\0{"a":\n\n"x\\ny"}\0')
     assert [one["record"] for one in got] == [{"a": 1}, {"a": "x\ny"}]
 
 
-def test_what_is_not_json_is_malformed():
+def test_invalid_json_is_malformed():
     for bad in b"{", b'"\xff"', b"nope", b'{"a":1}{}':
         refused("dedup", *EXACT, "--jsonl", "--format", "json", input=bad + b"\n", saying="not JSON")
         got = objects("dedup", *EXACT, "--jsonl", "--on-error", "skip", "--emit", "all", input=bad + b"\n1\n")
@@ -237,7 +237,7 @@ def test_what_is_not_json_is_malformed():
 
 # ---- records without a verdict ----
 
-def test_malformed_records_do_not_appear_and_others_do(here):
+def test_malformed_records_are_omitted(here):
     lines = "a 1\nb\nc 1\n"
     for more in [], ["--emit", "all"]:
         skipped = run("dedup", *EXACT, "-k", "2", "--on-error", "skip", "--format", "json", *more, input=lines)
@@ -268,7 +268,7 @@ def test_a_store_without_an_answer_is_unknown(command, words):
     assert process.wait(20) == 0
 
 
-# ---- the ways of a run ----
+# ---- kinds of runs ----
 
 def test_threads_and_batches_change_nothing(here):
     random.seed(4)
@@ -281,7 +281,7 @@ def test_threads_and_batches_change_nothing(here):
     assert run(*asked, "-j", "2", "in").out == expected == run(*asked, "in.gz").out == run(*asked, "-j", "3", input=lines).out
 
 
-def test_a_run_resumes_behind_the_last_object(here):
+def test_a_run_resumes_after_the_last_object(here):
     asked = ["dedup", "-q", *EXACT, "--csv", "-k", "name", "--format", "json", "--state", "s", "--resume", "-o", "out", "in.csv"]
     (here / "in.csv").write_text("name\nann\nbob\n")
     run(*asked)
@@ -295,7 +295,7 @@ def test_a_run_resumes_behind_the_last_object(here):
     assert [json.loads(line)["record"] for line in open(here / "out")] == ["ann", "bob", "cid", "zed"]
 
 
-def test_each_record_is_answered_at_once():
+def test_each_record_is_answered_immediately():
     process = subprocess.Popen([WEIR, "dedup", *EXACT, "--emit", "all", "--format", "json"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     for verdict in "new", "seen":
         process.stdin.write(b"a\n")
@@ -314,13 +314,13 @@ def test_each_record_is_answered_at_once():
     (["top", "--json"], "--json: unknown option; use --format json (--jsonl is for JSON input)"),
     (["dedup", "--json"], "--json: unknown option; use --format json (--jsonl is for JSON input)"),
     (["plan", "--keys", "1M", "-e", "1%"], "--keys: unknown option; use --count N"),
-    (["eval", "--format", "table", "in"], "--format table does not fit: it takes text|tsv|json"),
-    (["plan", "--format", "table"], "--format table does not fit: it takes text|tsv|json"),
-    (["info", "--format", "", "f"], "it takes text|tsv|json"),
-    *[([command, "--format", "tsv"], "--format tsv does not fit: it takes text|json") for command in ("dedup", "filter", "check", "ask")],
-    (["dedup", "--format", "json", "--words", "A,B"], "--format json writes an object for each record; leave out --words"),
-    (["ask", "--format", "json", "--count-only", "f"], "--format json writes an object for each record; leave out --count-only"),
-    (["build", "--format", "json", "-o", "x"], "'weir build' has no use for --format"),
+    (["eval", "--format", "table", "in"], "--format table: invalid value; expected text|tsv|json"),
+    (["plan", "--format", "table"], "--format table: invalid value; expected text|tsv|json"),
+    (["info", "--format", "", "f"], "expected text|tsv|json"),
+    *[([command, "--format", "tsv"], "--format tsv: invalid value; expected text|json") for command in ("dedup", "filter", "check", "ask")],
+    (["dedup", "--format", "json", "--words", "A,B"], "--format json: writes an object for each record; remove --words"),
+    (["ask", "--format", "json", "--count-only", "f"], "--format json: writes an object for each record; remove --count-only"),
+    (["build", "--format", "json", "-o", "x"], "--format: not an option of 'weir build'"),
 ])
-def test_what_does_not_go_is_refused(command, saying, here):
+def test_invalid_combinations_are_refused(command, saying, here):
     refused(*command, saying=saying)

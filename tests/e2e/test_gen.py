@@ -1,4 +1,4 @@
-"""weir gen: streams that are what their specification says."""
+"""weir gen: streams match their specification."""
 import collections
 import math
 
@@ -9,7 +9,7 @@ def stream(spec):
     return run("gen", spec).lines
 
 
-def test_uniform_has_the_distinct_share_asked_for():
+def test_uniform_has_the_requested_distinct_share():
     for share in 0.15, 0.6, 0.9:
         lines = stream(f"uniform:n=100k,distinct={share}")
         # the standard deviation is below 0.002
@@ -17,11 +17,11 @@ def test_uniform_has_the_distinct_share_asked_for():
     assert len(set(stream("uniform:n=50k,distinct=100%"))) == 50000
 
 
-def test_the_universe_can_be_given():
+def test_the_universe_can_be_chosen():
     assert len(set(stream("uniform:n=20k,universe=100"))) == 100
 
 
-def test_zipf_follows_its_law():
+def test_zipf_has_its_distribution():
     for alpha in 0.5, 1, 1.1, 2:
         n, universe = 200000, 1000
         counts = sorted(collections.Counter(stream(f"zipf:n=200k,universe=1k,alpha={alpha}")).values(),
@@ -29,11 +29,11 @@ def test_zipf_follows_its_law():
         total = sum(r ** -alpha for r in range(1, universe + 1))
         for rank in 1, 2, 5:
             expected = n * rank ** -alpha / total
-            # ranks are those of the sample: neighbours may swap, which the margin allows
+            # ranks are those of the sample: neighbours may swap, within the tolerance
             assert abs(counts[rank - 1] - expected) < 6 * math.sqrt(expected) + 0.02 * expected
 
 
-def test_fresh_keys_come_once():
+def test_new_keys_occur_once():
     lines = stream("zipf:n=100k,universe=100,alpha=1,fresh=30%")
     once = sum(1 for n in collections.Counter(lines).values() if n == 1)
     assert abs(once / 100000 - 0.3) < 0.01
@@ -44,7 +44,7 @@ def test_importance_and_its_bias():
         rows = [line.split("\t") for line in
                 stream(f"zipf:n=100k,universe=1k,alpha=1,importance=1-50,bias={bias}")]
         weight = {key: int(value) for key, value in rows}
-        assert all(weight[key] == int(value) for key, value in rows)  # one key, one importance
+        assert all(weight[key] == int(value) for key, value in rows)  # a key has one importance
         assert min(weight.values()) >= 1 and max(weight.values()) <= 50
         counts = collections.Counter(key for key, _ in rows)
         often = [weight[key] for key, _ in counts.most_common(50)]
@@ -64,8 +64,8 @@ def chi_square(counts, expected):
     return sum((c - e) ** 2 / e for c, e in zip(counts, expected))
 
 
-def test_keys_of_a_uniform_stream_come_as_they_matter_or_inversely():
-    """Bhoraskar et al. 2013: chances in proportion to importance 1-50, or to one over it."""
+def test_key_frequency_follows_importance_or_its_inverse():
+    """Bhoraskar et al. 2013: probabilities in proportion to importance 1-50, or to its reciprocal."""
     for bias, power in ("direct", 1), ("inverse", -1):
         rows = [line.split("\t") for line in
                 stream(f"uniform:n=200k,universe=505,importance=1-50,bias={bias},seed=3")]
@@ -80,7 +80,7 @@ def test_keys_of_a_uniform_stream_come_as_they_matter_or_inversely():
         assert abs(spread - 504) < 5 * math.sqrt(2 * 504), spread
 
 
-def test_a_biased_stream_has_the_distinct_share_asked_for():
+def test_a_biased_stream_has_the_requested_distinct_share():
     for bias in "direct", "inverse":
         for share in 0.5, 0.9:
             lines = stream(f"uniform:n=100k,distinct={share},importance=1-50,bias={bias}")
@@ -88,8 +88,8 @@ def test_a_biased_stream_has_the_distinct_share_asked_for():
 
 
 def test_drift_replaces_a_share_of_the_keys():
-    """Stretch by stretch: so many of the keys of one are gone in the next, those never come back,
-    and the law stays."""
+    """Between two parts of the stream, the requested share of keys is replaced and never occurs again; the
+    distribution stays the same."""
     every, share = 20000, 0.25
     lines = stream(f"zipf:n=200k,universe=500,alpha=0.7,drift={share}/20k,seed=5")
     parts = [lines[i:i + every] for i in range(0, len(lines), every)]
@@ -98,7 +98,7 @@ def test_drift_replaces_a_share_of_the_keys():
         assert abs(len(before - after) / len(before) - share) < 0.07
     popular = [{key for key, _ in collections.Counter(part).most_common(100)} for part in parts]
     gone = sum(len(a - b) for a, b in zip(popular, keys[1:]))
-    assert abs(gone / 900 - share) < 0.05  # of popular keys as many as of others
+    assert abs(gone / 900 - share) < 0.05  # the same share of frequent keys as of others
     for i, part in enumerate(keys[:-2]):
         for key in part - keys[i + 1]:
             assert not any(key in later for later in keys[i + 2:])

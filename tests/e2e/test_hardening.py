@@ -1,5 +1,5 @@
-"""What protects the process if a parser has a bug: the flags of the OpenSSF compiler guide (meson.build), read
-from the binaries that were built."""
+"""Protection against exploits of parser bugs: the flags of the OpenSSF compiler guide (meson.build), read from the
+compiled binaries."""
 import json
 import pathlib
 import re
@@ -69,7 +69,7 @@ def test_indirect_branches_have_targets(binary):
 
 
 def test_the_archive_supports_indirect_branch_tracking():
-    """The linked binaries need startup files with this note too, which Debian's libc does not have."""
+    """Linked binaries would also need startup files with this note, which Debian's libc lacks."""
     if not is_x86(BINARIES["library"]):
         pytest.skip("x86-64 only")
     assert "IBT, SHSTK" in readelf(BUILD / "lib/libweir.a", "-n")

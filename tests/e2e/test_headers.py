@@ -1,4 +1,4 @@
-"""The public headers, each alone, as callers of every kind compile them."""
+"""Each public header compiles alone, in C and C++."""
 import os
 import pathlib
 import re
@@ -33,18 +33,18 @@ def structs(header):
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("header", HEADERS)
 def test_a_header_stands_alone(header, way, here):
-    """Objects may be unused, and calls undefined: nothing is linked but the C library."""
+    """Objects may be unused and functions undefined: only the C library is linked."""
     text = f"#include <{header}>\n#include <stdio.h>\nint main(void) {{ return 0; }}\n"
     compile_and_run([*WAYS[way], "-Wl,--unresolved-symbols=ignore-all"], text, here)
 
 
-def test_the_unstable_header_is_asked_for():
+def test_the_unstable_header_needs_its_macro():
     done = subprocess.run(["cc", "-fsyntax-only", f"-I{INCLUDE}", "-x", "c", "-"], input="#include <weir/plan.h>\n", text=True, capture_output=True)
     assert done.returncode != 0
     assert "weir/plan.h is unstable: define WEIR_UNSTABLE before including it" in done.stderr
 
 
-def test_a_status_that_must_be_checked_is_not_ignored():
+def test_an_ignored_status_is_a_warning():
     text = "#include <weir.h>\nvoid f(weir_filter *a, weir_filter *b);\nvoid f(weir_filter *a, weir_filter *b)\n{\n    weir_merge(a, b, NULL);\n}\n"
     done = subprocess.run(["cc", "-c", "-o", "/dev/null", *WARNINGS, "-x", "c", "-"], input=text, text=True, capture_output=True)
     assert "-Werror=unused-result" in done.stderr
@@ -60,7 +60,7 @@ def test_structs_have_one_size_for_every_compiler(header, here):
 
 
 def test_a_struct_needs_no_keyword_in_cplusplus(here):
-    """Which it would if a call had its name."""
+    """It would if a function had the same name."""
     names = [(h, s) for h in HEADERS for s in structs(h)]
     assert names
     includes = "".join(f"#include <{h}>\n" for h in HEADERS)
@@ -75,7 +75,7 @@ def test_a_struct_needs_no_keyword_in_cplusplus(here):
     "int weir = 0; int main() { return weir; }",
 ])
 def test_the_c_headers_leave_the_name_weir_to_cplusplus_programs(program, here):
-    """Whether the program declares it before the headers or after them."""
+    """Whether the program declares it before or after the headers."""
     includes = "".join(f"#include <{h}>\n" for h in HEADERS)
     declared, main = program[:program.index("int main")], program[program.index("int main"):]
     for text in (f"{declared}\n{includes}{main}\n", f"{includes}{declared}\n{main}\n"):
@@ -84,22 +84,22 @@ def test_the_c_headers_leave_the_name_weir_to_cplusplus_programs(program, here):
 
 @pytest.mark.parametrize("compiler, standard", [("g++", "c++17"), ("g++", "c++2b"), ("clang++", "c++17"), ("clang++", "c++2b")])
 def test_the_cplusplus_header_stands_alone(compiler, standard, here):
-    """Twice, to see the guard; with a user's own names in namespace weir."""
+    """Twice, to test the include guard; with the user's own names in namespace weir."""
     text = "#include <weir.hpp>\n#include <weir.hpp>\nnamespace weir { int mine = 0; }\nint main() { return weir::mine; }\n"
     compile_and_run([compiler, "-x", "c++", f"-std={standard}", "-Wshadow", "-Wconversion",
                      "-Wl,--unresolved-symbols=ignore-all"], text, here)
 
 
-def test_nothing_that_may_grow_is_returned_by_value():
-    """A key and an estimate are what they are; all else is filled in by pointer and size."""
+def test_structs_that_may_grow_are_not_returned_by_value():
+    """A key and an estimate never grow; all other structs are filled in by pointer and size."""
     fixed = {"weir_key", "weir_estimate"}
     calls = [c for h in HEADERS for c in re.findall(r"^WEIR_API struct (\w+) (?!\*)(\w+)\(", (INCLUDE / h).read_text(), re.M)]
     assert calls
     assert {struct for struct, _ in calls} <= fixed, calls
 
 
-def test_what_may_grow_comes_with_its_size():
-    """Figures are followed by their size; what a program fills in begins with it."""
+def test_structs_that_may_grow_have_their_size():
+    """Output structs are followed by their size; input structs begin with it."""
     filled = {"weir_stats", "weir_sketch_stats", "weir_screen_stats", "weir_screen_choice", "weir_prediction", "weir_gap_prediction",
               "weir_screen_prediction", "weir_part"}
     given = {"weir_options", "weir_stream", "weir_plan_request"}
@@ -114,7 +114,7 @@ def test_what_may_grow_comes_with_its_size():
         assert re.search(rf"^struct {name} \{{\n\s+size_t size;", text, re.M), name
 
 
-def test_the_version_is_in_one_place(here):
+def test_the_version_is_defined_in_one_place(here):
     text = '#include <weir/version.h>\n#include <stdio.h>\nint main(void) { printf("%s %d.%d.%d %d\\n", WEIR_VERSION, ' \
            "WEIR_VERSION_MAJOR, WEIR_VERSION_MINOR, WEIR_VERSION_PATCH, WEIR_VERSION_NUMBER); return 0; }\n"
     whole, parts, number = compile_and_run(WAYS["c11"], text, here).split()

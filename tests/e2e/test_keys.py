@@ -1,5 +1,5 @@
-"""Filter files describe how their keys were made; a run that makes them in another way is refused, or a warning says that hits
-are refuted too often."""
+"""A filter file contains how its keys were made. A run that makes them in another way is refused, or a warning
+reports that too many hits are refuted."""
 import json
 
 import pytest
@@ -47,8 +47,8 @@ def test_fields_from_anywhere_make_one_key(here):
     assert run("filter", "f", "-k", "3", "-k", "1", input="1 x a\na x 1\n").out == b"1 x a\n"
 
 
-def test_a_file_without_key_options_is_as_it_was(here):
-    """One part, the filter: earlier versions and other programs read it."""
+def test_a_file_without_key_options_has_no_note(here):
+    """One part, the filter: earlier versions and other programs can read it."""
     build("plain", "--csv", "-k", "1")
     build("folded", "--ignore-case")
     assert (here / "plain").read_bytes()[6] == 1 and (here / "folded").read_bytes()[6] == 2
@@ -77,7 +77,7 @@ def test_a_state_is_asked_with_the_keys_it_was_saved_with(here):
 
 def test_keys_differ_is_not_for_states():
     refused("dedup", "--keys-differ", input="a\n", saying="--keys-differ needs --at")
-    refused("build", "--keys-differ", "-o", "f", saying="has no use for --keys-differ")
+    refused("build", "--keys-differ", "-o", "f", saying="--keys-differ: not an option of")
 
 
 # ---- hits that a store refutes ----
@@ -85,7 +85,7 @@ def test_keys_differ_is_not_for_states():
 DOUBT = "do its keys have the same format as the filter's?"
 
 
-def test_a_list_of_another_layout_is_noticed(here):
+def test_a_list_with_other_keys_is_detected(here):
     (here / "list").write_text("a:1\nb:2\n")
     run("build", "-q", "--fixed", "--seed", "1", "-d:", "-k1", "-o", "f", "list")
     result = run("filter", "f", "--strict", "list", input="a\nb\n")
@@ -94,7 +94,7 @@ def test_a_list_of_another_layout_is_noticed(here):
     assert result.out == b"" and DOUBT not in result.err  # two keys in 5,000 may be false positives, however often they occur
 
 
-def test_false_positives_are_not_doubted(here):
+def test_false_positives_cause_no_warning(here):
     (here / "list").write_text("".join(f"{i}\n" for i in range(1000)))
     others = "".join(f"x{i}\n" for i in range(20000))
     for seed in range(10):
@@ -106,7 +106,7 @@ def test_false_positives_are_not_doubted(here):
     assert DOUBT in result.err and result.out == b""
 
 
-def test_check_doubts_nothing_of_its_own_set(here):
+def test_check_does_not_warn_about_its_own_set(here):
     (here / "list").write_text("".join(f"{i}\n" for i in range(1000)))
     result = run("check", "-q", "--store", "keys:list", "--screen", "strict", "-m", "1K", input="".join(f"x{i}\n" for i in range(3000)))
     assert result.out == b"" and result.err == ""

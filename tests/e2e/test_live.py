@@ -1,4 +1,4 @@
-"""A process that goes on: answers at once, a bar on a terminal, an end on a signal."""
+"""Long runs: immediate answers, a progress bar on a terminal, and signals."""
 import fcntl
 import os
 import pty
@@ -26,7 +26,7 @@ def read_within(fd, seconds=20):
 
 
 @pytest.mark.parametrize("threads", ["1", "3"])
-def test_each_line_is_answered_before_the_next_is_there(threads):
+def test_each_line_is_answered_before_the_next_arrives(threads):
     process = subprocess.Popen([WEIR, "dedup", *EXACT, "-j", threads], stdin=subprocess.PIPE,
                                stdout=subprocess.PIPE)
     for line in b"a\n", b"b\n", b"c\n":
@@ -40,7 +40,7 @@ def test_each_line_is_answered_before_the_next_is_there(threads):
     assert process.wait(timeout=20) == 0
 
 
-def test_behind_tail_f(here):
+def test_input_from_tail_f(here):
     (here / "log").write_text("a\na\n")
     tail = subprocess.Popen(["tail", "-n", "+1", "-f", "log"], stdout=subprocess.PIPE)
     weir = subprocess.Popen([WEIR, "dedup"], stdin=tail.stdout, stdout=subprocess.PIPE)
@@ -80,7 +80,7 @@ def test_a_signal_ends_an_idle_run(number, threads):
 @pytest.mark.parametrize("threads", ["1", "3"])
 @pytest.mark.parametrize("passed", [1, 1 << 20, 10 << 20])
 def test_a_signal_ends_a_busy_run_at_a_record(here, passed, threads):
-    """The input does not end, so that the run does not either."""
+    """The input does not end, so the run does not either."""
     data = b"".join(b"%019d\n" % i for i in range(1_500_000))
     with open("out", "wb") as out:
         process = subprocess.Popen([WEIR, "dedup", "-a", "bloom", "-m", "64M", "-S", "k=8", "--seed", "1", "-j", threads],
@@ -116,8 +116,8 @@ def feed_until_it_ends(stdin, data):
 @pytest.mark.skipif(SANITIZED, reason="sanitizers take memory of their own")
 @pytest.mark.skipif(tuple(map(int, os.uname().release.split(".")[:2])) < (6, 1), reason="huge pages are taken at once")
 @pytest.mark.parametrize("args", [["dedup"], ["dedup", "-j", "2"], ["dedup", "-a", "bloom"], ["dedup", "--shards", "4"]], ids=" ".join)
-def test_a_few_records_take_little_memory(args):
-    """The first key in each huge page used to take 2 MiB: 100 records took all 64 MiB of the filter."""
+def test_a_few_records_use_little_memory(args):
+    """Regression: the first key in each huge page used 2 MiB, so 100 records used all 64 MiB of the filter."""
     process = subprocess.Popen([WEIR, *args], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     os.write(process.stdin.fileno(), b"".join(b"%d\n" % i for i in range(100)))
     assert all(process.stdout.readline() == b"%d\n" % i for i in range(100))
@@ -136,7 +136,7 @@ def terminal(columns=200):
 
 
 def on_terminal(args, columns=200, feed=None, env=None):
-    """What a command writes to standard error when that is a terminal."""
+    """Returns what a command writes to standard error if that is a terminal."""
     ours, theirs = terminal(columns)
     process = subprocess.Popen([WEIR, *args], stdin=subprocess.PIPE if feed else subprocess.DEVNULL,
                                stdout=subprocess.DEVNULL, stderr=theirs, env=env)
@@ -165,14 +165,14 @@ def slow_feed(stdin):
     stdin.close()
 
 
-def test_the_bar_shows_what_goes_on():
+def test_the_bar_shows_progress():
     seen = on_terminal(["dedup", *EXACT], feed=slow_feed)
     assert "\r" in seen and "records" in seen and "/s" in seen
     assert "% seen" in seen and "filter" in seen and "full" in seen
     assert "left" not in seen  # the size of a pipe is not known
 
 
-def test_no_bar_is_drawn_over_what_is_typed():
+def test_no_bar_is_drawn_while_the_user_types():
     ours, theirs = pty.openpty()
     process = subprocess.Popen([WEIR, "dedup", *EXACT, "--stats", "none"], stdin=theirs, stdout=subprocess.DEVNULL, stderr=theirs)
     os.close(theirs)
@@ -187,7 +187,7 @@ def test_no_bar_is_drawn_over_what_is_typed():
 
 
 @needs_fault
-def test_the_bar_knows_how_long_where_the_size_is_known(here):
+def test_the_bar_shows_the_remaining_time_if_the_size_is_known(here):
     run("gen", "uniform:n=300k,distinct=60%", stdout=open("in", "wb"))
     seen = on_terminal(["dedup", "-k", "1", "--ignore-case", "in"], env=A_SECOND_A_LOOK)
     assert "[#" in seen and "%" in seen and "left" in seen
@@ -197,17 +197,17 @@ def test_the_bar_knows_how_long_where_the_size_is_known(here):
 def test_an_evaluation_has_a_bar_and_a_report():
     seen = on_terminal(["eval", "--synthetic", "uniform:n=600k", "-a", "recent,sbf", "-m", "1M"], env=A_SECOND_A_LOOK)
     assert "[#" in seen and "left" in seen and "% seen" in seen and "full" not in seen
-    assert "600000 records" in seen and "2 filters in" in seen and "the truth took" in seen
+    assert "600000 records" in seen and "2 filters in" in seen and "the exact baseline took" in seen
 
 
 @pytest.mark.parametrize("more, lines", [([], 2), (["--permutations", "9"], 0)])
-def test_a_signal_ends_an_evaluation_with_what_it_has(more, lines):
+def test_a_signal_ends_an_evaluation_with_results_so_far(more, lines):
     ours, theirs = terminal()
     process = subprocess.Popen([WEIR, "eval", "--synthetic", "uniform:n=50M", "-a", "bloom", "-m", "1M", *more],
                                stdout=subprocess.PIPE, stderr=theirs)
     os.close(theirs)
     seen = b""
-    while b"seen" not in seen:  # its bar: it has read some
+    while b"seen" not in seen:  # the bar is drawn: it has read some records
         seen += read_within(ours)
     process.send_signal(signal.SIGINT)
     out, _ = process.communicate(timeout=20)
@@ -215,20 +215,20 @@ def test_a_signal_ends_an_evaluation_with_what_it_has(more, lines):
     assert process.returncode == -signal.SIGINT and out.count(b"\n") == lines
 
 
-def test_the_bar_keeps_to_the_width_and_leaves_no_trace():
+def test_the_bar_fits_the_width_and_is_removed():
     seen = on_terminal(["dedup", *EXACT, "--stats", "none"], columns=40, feed=slow_feed)
     drawn = [piece.split("\x1b")[0] for piece in seen.split("\r")]
     assert any(drawn) and max(map(len, drawn)) < 40
     assert seen.endswith("\r\x1b[K")
 
 
-def test_a_terminal_gets_a_report_and_quiet_gets_none(here):
+def test_a_report_is_printed_on_a_terminal_unless_quiet(here):
     (here / "in").write_text("a\na\n")
     assert "2 records: 1 new, 1 seen" in on_terminal(["dedup", "in"])
     assert on_terminal(["dedup", "-q", "in"]) == ""
 
 
-def test_reading_from_a_terminal_is_said():
+def test_reading_from_a_terminal_is_announced():
     ours, theirs = pty.openpty()
     process = subprocess.Popen([WEIR, "dedup"], stdin=theirs, stdout=subprocess.DEVNULL,
                                stderr=subprocess.PIPE)
@@ -241,7 +241,7 @@ def test_reading_from_a_terminal_is_said():
 
 @needs_fault
 @pytest.mark.parametrize("command", [["dedup", "-S", "span=1h", "-m", "64K"], ["dedup", "--once-per", "1h"]])
-def test_a_span_ends_when_time_passes_not_when_the_clock_is_set(here, command):
+def test_a_span_follows_elapsed_time_not_the_system_clock(here, command):
     env = {**os.environ, "LD_PRELOAD": FAULT, "WEIR_FAULT_CLOCK": "set", "WEIR_FAULT_BOOT": "passed"}
     process = subprocess.Popen([WEIR, *command], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=env)
 
@@ -249,7 +249,7 @@ def test_a_span_ends_when_time_passes_not_when_the_clock_is_set(here, command):
         os.write(process.stdin.fileno(), text)
         return read_within(process.stdout.fileno())
     assert pass_through(b"a\na\nb\n") == b"a\nb\n"
-    (here / "set").touch()  # the wall clock jumps by a day
+    (here / "set").touch()  # the system clock jumps by a day
     assert pass_through(b"a\nc\n") == b"c\n"
     (here / "set").unlink()  # and back
     assert pass_through(b"a\nd\n") == b"d\n"

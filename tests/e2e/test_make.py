@@ -1,4 +1,4 @@
-"""What make prints while it builds, scripts/check and scripts/size, tried on a small project."""
+"""The output of make while it builds, scripts/check and scripts/size, in a small project."""
 import os
 import pathlib
 import pty

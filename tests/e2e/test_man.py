@@ -1,4 +1,4 @@
-"""The manual: a page for every command and call, all options described, every example run as it is rendered."""
+"""The manual: a page for every command and call, every option documented, and every example run as rendered."""
 import functools
 import os
 import pathlib
@@ -24,13 +24,13 @@ def commands():
 
 
 def options(command):
-    """(letter, name, value) of each option, as its help prints them: ("-m", "--memory", "SIZE")."""
+    """(letter, name, value) of each option as help prints it: ("-m", "--memory", "SIZE")."""
     return re.findall(r"^  (-.|  )[, ] (--[a-z-]+) ?(\S*)", run("help", command).out.decode().partition("options:")[2], re.M)
 
 
 @functools.cache
 def rendered(page, source=SOURCE):
-    """The page as a reader sees it, in lines so long that none is broken."""
+    """The rendered page, in lines so long that none is broken."""
     roff = subprocess.run([source / "scripts/man1", page], capture_output=True, check=True).stdout
     done = subprocess.run(["groff", "-man", "-Tutf8", "-P-cbou", "-rLL=400n"], input=roff, capture_output=True)
     assert done.returncode == 0 and done.stderr == b"", done.stderr
@@ -38,8 +38,8 @@ def rendered(page, source=SOURCE):
 
 
 def examples(page):
-    """(command, expected output) pairs, in the order of the page, from what is seen of it: whoever
-    copies a command has these characters. Blocks are what is indented by four more than text."""
+    """(command, expected output) pairs of the rendered page, in order; this is the text that a reader copies. Code
+    blocks are indented by four columns more than text."""
     for block in re.findall(r"(?:^ {11}(?! {40}).*\n+)+", rendered(page), re.M):
         lines = "".join(line[11:] or "\n" for line in block.splitlines(keepends=True))
         for part in re.split(r"^\$ ", lines, flags=re.M)[1:]:
@@ -54,8 +54,8 @@ def test_every_command_has_a_page():
 
 @needs_groff
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
-def test_the_examples_of_a_page_do_what_they_show(page, here):
-    """Filters err, with random seeds: by chance one in a hundred answers. Not three times in a row."""
+def test_the_examples_of_a_page_print_what_it_shows(page, here):
+    """With random seeds one answer in a hundred may be a false positive, but not in three runs in a row."""
     pairs = list(examples(page))
     assert pairs
     wrong = []
@@ -70,7 +70,7 @@ def test_the_examples_of_a_page_do_what_they_show(page, here):
 @needs_groff
 @pytest.mark.parametrize("command", commands())
 def test_every_option_is_in_the_manual(command):
-    """On the page of its command or on weir(1), with the letter and the value that help has."""
+    """On the page of its command or on weir(1), with the letter and the value in help."""
     headings = re.findall("^ {7}(-.*)$", rendered(MAN / f"weir-{command}.1.scd") + rendered(MAN / "weir.1.scd"), re.M)
     for letter, name, value in options(command):
         heading = f"{letter.strip() and letter + ', '}{name} {value}".rstrip()
@@ -85,7 +85,7 @@ def copy(tmp_path):
 
 
 @needs_groff
-def test_a_row_of_the_table_is_all_that_a_new_option_needs(copy):
+def test_a_row_of_the_option_table_is_all_that_a_new_option_needs(copy):
     table = copy / "tool/cli/option_table.c"
     table.write_text(table.read_text().replace('    {"fixed", 0', '    {"magic", \'M\', "SIZE", TAKES_FIXED, "as by -k, in words", NULL},\n    {"fixed", 0'))
     assert "\n       -M, --magic SIZE\n           As by -k, in words.\n" in rendered(copy / "man/weir-build.1.scd", copy)
@@ -107,7 +107,7 @@ def generate(source, folder):
 
 @pytest.fixture(scope="module")
 def library(tmp_path_factory):
-    """Name to text."""
+    """Page names and texts."""
     if not shutil.which("scdoc"):
         pytest.skip("needs scdoc")
     folder = tmp_path_factory.mktemp("man3")
@@ -149,7 +149,7 @@ def test_the_overview_lists_every_page_of_the_library(library):
 
 
 @needs_groff
-def test_what_a_call_returns_and_its_errors_have_sections(library):
+def test_return_values_and_errors_have_sections(library):
     page = library["weir_observe"]
     assert re.search(r"weir_forget\(\)\n +WEIR_UNSUPPORTED if", section(page, "ERRORS"))
     assert re.search(r"weir_observe\(\)\n +Returns WEIR_SEEN", section(page, "RETURN VALUE"))

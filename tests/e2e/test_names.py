@@ -43,7 +43,7 @@ def test_a_retired_name_is_found_with_its_line(tree, text, new):
 
 @pytest.mark.parametrize("text", [
     "weir_filter *f;", "weir_save_buffer(f, b, n, NULL)", "weir dedup --jsonl", "weir dedup --json-lines", "struct weir_filter *f",
-    "weir filter --keys hosts.txt", "weir::filter f;", 'import weir\nweir.open("recent memory=1M")'])
-def test_names_in_use_are_not_complained_about(tree, text):
+    "weir filter --keys hosts.txt", "weir::filter f;", 'import weir\nweir.Filter(memory="1M")'])
+def test_names_in_use_are_not_reported(tree, text):
     (tree / "page.md").write_text(text + "\n")
     assert uses(tree) == []

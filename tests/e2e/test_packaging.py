@@ -1,4 +1,4 @@
-"""debian/ says what the source says: the version, the symbols, the packages that are built from."""
+"""debian/ matches the source: version, symbols and build dependencies."""
 import os
 import pathlib
 import re
@@ -13,7 +13,7 @@ def test_the_version_is_that_of_the_header():
 
 
 def test_the_symbols_are_those_of_the_list():
-    """And the unstable calls of weir/plan.h, which are exported, too."""
+    """Including the unstable calls of weir/plan.h, which are exported."""
     listed = re.findall(r"^symbol (\S+)@@(\w+)$", (SOURCE / "tests/golden/abi.txt").read_text(), re.M)
     listed += [(name, listed[0][1]) for name in
                re.findall(r"^WEIR_API [^;]*?\b(weir_\w+)\(", (SOURCE / "include/weir/plan.h").read_text(), re.M)]
@@ -21,8 +21,8 @@ def test_the_symbols_are_those_of_the_list():
     assert len(packed) > 100 and sorted(packed) == sorted(listed)
 
 
-def test_what_it_is_built_from_is_what_setup_installs():
-    """But for what every Debian build has."""
+def test_build_dependencies_are_the_packages_that_setup_installs():
+    """Except for those that every Debian build has."""
     wanted = set(re.findall(r"[\w.+-]+", re.sub(r"\(.*?\)", "", re.search(r"Build-Depends:(.*?)\nStandards", CONTROL, re.S)[1])))
     setup = (SOURCE / "scripts/setup").read_text()
     installed = set(re.search(r"build\) echo (.*?) ;;", setup)[1].split()) | set(re.search(r"package\) echo (.*?) ;;", setup)[1].split())

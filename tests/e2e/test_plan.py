@@ -1,7 +1,6 @@
-"""weir plan: whether it ranks rightly, what it says, and what it refuses."""
+"""weir plan: its ranking, its output, and the calls it rejects."""
 import functools
 import json
-import math
 import os
 import re
 import zlib
@@ -9,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from conftest import LONG, QUICK, refused, run
+from conftest import LONG, QUICK, refused, run, statistics
 
 
 @functools.cache
@@ -21,29 +20,29 @@ def plan(*args):
     return json.loads(printed(*map(str, args), "--format", "json"))
 
 
-# ---- what it puts first is the best, or nearly ----
+# ---- the first filter is the best, or nearly ----
 
-# Streams of several kinds, memories from tight to ample, costs from either side.
+# Streams of several kinds, memories from tight to ample, and limits.
 STREAMS = [
-    ("uniform:n=100k,distinct=60%", "5K", "1:1"),
-    ("uniform:n=100k,distinct=60%", "40K", "1:1"),
-    ("uniform:n=100k,distinct=15%", "2K", "1:1"),
-    ("uniform:n=100k,distinct=15%", "8K", "1:20"),
-    ("uniform:n=100k,distinct=90%", "8K", "1:1"),
-    ("uniform:n=100k,distinct=30%", "2K", "20:1"),
-    ("uniform:n=100k,universe=5k,fresh=30%", "8K", "1:1"),
-    ("uniform:n=200k,universe=3k,fresh=60%", "4K", "10:1"),
-    ("zipf:n=100k,universe=50k,alpha=1", "4K", "1:1"),
-    ("zipf:n=100k,universe=500k,alpha=0.8,fresh=10%", "2K", "1:1"),
-    ("zipf:n=100k,universe=500k,alpha=1.2,fresh=20%", "4K", "5:1"),
-    ("zipf:n=200k,universe=500k,alpha=1.2", "1K", "1:5"),
-    ("endless:n=100k,universe=10k,fresh=50%", "8K", "2:1"),
+    ("uniform:n=100k,distinct=60%", "5K", "5% 90%"),
+    ("uniform:n=100k,distinct=60%", "40K", "1% 50%"),
+    ("uniform:n=100k,distinct=15%", "2K", "5% 90%"),
+    ("uniform:n=100k,distinct=15%", "8K", "5% 50%"),
+    ("uniform:n=100k,distinct=90%", "8K", "1% 99%"),
+    ("uniform:n=100k,distinct=30%", "2K", "1% 99%"),
+    ("uniform:n=100k,universe=5k,fresh=30%", "8K", "5% 50%"),
+    ("uniform:n=200k,universe=3k,fresh=60%", "4K", "1% 90%"),
+    ("zipf:n=100k,universe=50k,alpha=1", "4K", "5% 50%"),
+    ("zipf:n=100k,universe=500k,alpha=0.8,fresh=10%", "2K", "10% 95%"),
+    ("zipf:n=100k,universe=500k,alpha=1.2,fresh=20%", "4K", "5% 50%"),
+    ("zipf:n=200k,universe=500k,alpha=1.2", "1K", "10% 50%"),
+    ("endless:n=100k,universe=10k,fresh=50%", "8K", "1% 90%"),
 ]
 WITHIN = 1.10
-if QUICK:
-    STREAMS = STREAMS[::5]
+if not LONG:
+    STREAMS = STREAMS[::2]
 
-# Settings: who is tried with them.
+# Parameters: the filters that are tried with them.
 SWEEP = {
     **{(f"k={k}",): "bloom rsbf bsbf bsbfsd rlbsbf" for k in (1, 2, 3, 4, 5, 6, 8)},
     **{(f"fpr={r}",): "sbf two-buffer apbf" for r in (0.3, 0.1, 0.05, 0.03, 0.01, 0.003, 1e-3, 1e-4)},
@@ -60,61 +59,59 @@ if LONG:
 
 
 def tenfold(text):
-    """Counts and sizes ten times as large: the same rates, with less noise."""
+    """Counts and sizes ten times as large: the same rates with less noise."""
     return re.sub(r"(?<![.\d])(\d+)([kK])\b", r"\g<1>0\2", text)
 
 
-def cost_of(row, cost):
-    fp, fn = map(float, cost.split(":"))
-    new = row["distinct"] / row["n"]
-    return fp * new * (row["fpr"] or 0) + fn * (1 - new) * (row["fnr"] or 0)
-
-
-def measure(spec, memory, cost, settings, names):
-    """[(cost, name, settings)], of those who do not refuse such settings."""
+def measure(spec, memory, settings, names):
+    """[(fnr, fpr, name, settings)] of those that accept the settings."""
     parameters = [word for s in settings for word in ("-S", s)]
     result = run("eval", "--synthetic", spec, "-m", memory, "-a", ",".join(names), *parameters,
                  "--seed", "7", "--format", "json", "-q", ok=False)
     if result.status == 0:
-        return [(cost_of(row, cost), row["algorithm"], settings) for row in json.loads(result.out)]
-    return [m for name in names for m in measure(spec, memory, cost, settings, [name])] \
+        return [(row["fnr"], row["fpr"], row["algorithm"], settings) for row in json.loads(result.out)]
+    return [m for name in names for m in measure(spec, memory, settings, [name])] \
         if len(names) > 1 else []
 
 
-@pytest.mark.parametrize("spec,memory,cost", STREAMS, ids=[" ".join(s) for s in STREAMS])
-def test_the_first_costs_at_most_a_tenth_more_than_the_best_of_a_sweep(spec, memory, cost):
+@statistics
+@pytest.mark.parametrize("spec,memory,limits", STREAMS, ids=[" ".join(s) for s in STREAMS])
+def test_the_first_passes_at_most_a_tenth_more_repeats_than_the_best_of_a_sweep(spec, memory, limits):
     if LONG:
         spec, memory = tenfold(spec), tenfold(memory)
-    first, *others = plan("--stream", spec, "-m", memory, "--cost", cost)
-    assert len(others) == 12 and all(first["cost"] <= o["cost"] for o in others)
-    (came, *_), = measure(spec, memory, cost, first["settings"].split(), [first["algorithm"]])
+    most = [float(limit[:-1]) / 100 for limit in limits.split()]
+    first, *others = plan("--stream", spec, "-m", memory, "-e", limits.split()[0], "--fnr", limits.split()[1])
+    assert len(others) == 12 and first["meets"] == "yes"
+    (fnr, fpr, *_), = measure(spec, memory, first["settings"].split(), [first["algorithm"]])
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        swept = sum(pool.map(lambda s: measure(spec, memory, cost, s, SWEEP[s].split()), SWEEP), [])
+        swept = sum(pool.map(lambda s: measure(spec, memory, s, SWEEP[s].split()), SWEEP), [])
     assert len(swept) > 60
-    assert came <= WITHIN * min(swept)[0], (first["algorithm"], first["settings"], came, min(swept))
-    assert came == pytest.approx(first["cost"], rel=0.1)
+    kept = [one for one in swept if one[1] <= most[0] and one[0] <= most[1]]
+    assert fpr <= 1.1 * most[0] + 0.002 and fnr <= 1.05 * most[1]
+    assert not kept or fnr <= WITHIN * min(kept)[0] + 0.002, (first["algorithm"], first["settings"], fnr, min(kept))
+    assert fnr == pytest.approx(first["fnr"], rel=0.1, abs=0.002)
 
 
-# ---- its words ----
+def test_filters_that_meet_the_limits_come_first_and_the_others_are_marked():
+    rows = plan("-m", "5M", "--stream", "zipf:n=10M,fresh=10%")
+    meets = [row["meets"] == "yes" for row in rows]
+    assert meets == sorted(meets, reverse=True) and True in meets and False in meets
+    assert all(ok == (row["fpr"] <= 0.001001 and row["fnr"] <= 0.05005) for ok, row in zip(meets, rows))
+    tight = plan("-m", "1M", "--stream", "zipf:n=10M,fresh=10%")
+    assert not any(row["meets"] == "yes" for row in tight) and tight[0]["algorithm"] != "bloom"
+    assert tight[0]["fpr"] <= 0.001
+
+
+# ---- its output ----
 
 UNIFORM = "uniform:n=1M,distinct=60%"
 
 
-def test_a_stream_that_fits_is_for_a_plain_bloom_filter():
+def test_a_stream_that_fits_gets_a_bloom_filter():
     out = printed("-m", "1M", "--stream", UNIFORM)
     assert "a plain Bloom filter is enough: your stream fits" in out
-    assert "recent, the default, is not the best here" in out
+    assert "recent, the default, meets them too" in out
     assert plan("-m", "1M", "--stream", UNIFORM)[0]["reason"].startswith("a plain Bloom filter")
-
-
-@pytest.mark.parametrize("memory, ceiling", [("64", None), ("128K", None), ("160K", None), ("64K", "5%"),
-                                             ("1M", "5%"), ("64", "0.1%"), ("160K", "0.1%"), ("1M", "0.1%")])
-def test_a_stream_fits_only_if_the_error_at_its_end_is_as_asked(memory, ceiling):
-    args = ["-m", memory, "--stream", "uniform:n=1M,distinct=10%", *(["-e", ceiling] if ceiling else [])]
-    best, most = plan(*args)[0], {None: 0.01, "5%": 0.05, "0.1%": 0.001}[ceiling]
-    if "fits" in best["reason"]:
-        assert best["error_at_end"] <= most and best["fnr"] < 0.001
-    assert ("fits" in best["reason"]) or best["error_at_end"] > most or best["fnr"] >= 0.001 or best["cost"] is None
 
 
 ODD_STREAMS = ["uniform:n=1M,universe=1", "uniform:n=10,distinct=100%", "endless", "endless:n=10", UNIFORM,
@@ -123,28 +120,27 @@ ODD_STREAMS = ["uniform:n=1M,universe=1", "uniform:n=10,distinct=100%", "endless
 
 
 @pytest.mark.parametrize("args", ["", "-a ibf-2c", "-a ibf-mc", "-a recent", "--fnr 1e-9"])
-def test_no_words_hold_a_number_that_is_none(args):
-    for stream in ODD_STREAMS[::4] if QUICK else ODD_STREAMS:
+def test_sentences_contain_no_missing_numbers(args):
+    for stream in ODD_STREAMS if LONG else ODD_STREAMS[::4] if QUICK else ODD_STREAMS[::2]:
         for memory in "64", "64M":
             table, words = printed("-m", memory, "--stream", stream, *args.split()).split("\n\n")
             assert not re.search(r"nan\b|\binf|[0-9]{13}", words), (stream, memory)
             assert "-0.0" not in table, (stream, memory)
 
 
-def test_the_default_filter_is_beside_the_best_in_words_of_use():
-    assert "does as well: it errs less than once in a million records" in printed("-m", "64M", "--stream", UNIFORM)
-    assert "costs 6.7" in printed("-m", "1M", "--stream", UNIFORM)
+def test_the_default_filter_is_compared_with_the_best():
+    assert "passes 3.15 % of the repeats" in printed("-m", "160K", "--stream", "uniform:n=1M,distinct=10%")
+    assert "recent, the default, does not meet them" in printed("-m", "130K", "--stream", "uniform:n=1M,distinct=10%")
     assert "the default" not in printed("-m", "64K", "--stream", "uniform:n=1T")
-    assert "more than 1000 times" in printed("-m", "64K", "--stream", "uniform:n=100k", "--cost", "1:100000")
 
 
-def test_where_keys_differ_in_importance_no_filter_is_advised_that_has_one_level():
+def test_no_filter_with_one_level_is_advised_for_keys_of_different_importance():
     for stream in "endless:importance=1-50", "uniform:n=1M,importance=1-50", "uniform:n=1M,distinct=100%,importance=1-50":
         rows = [row for row in plan("-m", "64K", "--stream", stream) if row["algorithm"].startswith("ibf-")]
         assert len(rows) == 3 and not any("cell=1 " in row["settings"] for row in rows), stream
 
 
-def test_a_window_that_is_not_kept_is_not_said_to_be():
+def test_a_window_is_only_promised_if_it_is_kept():
     refused("plan", "--window", "10M", "-m", "64", saying="recent remembers 29 keys in 64 B, less than the window")
     for row in plan("--window", "1M", "-m", "4M"):
         assert row["remembered"] >= 1e6
@@ -153,7 +149,7 @@ def test_a_window_that_is_not_kept_is_not_said_to_be():
 # ---- sets ----
 
 @pytest.mark.parametrize("keys, error", [("20k", 0.02), ("50k", 0.001)])
-def test_a_set_has_the_error_that_was_asked_for_when_it_is_whole(here, keys, error):
+def test_a_complete_set_has_the_requested_error(here, keys, error):
     rows = plan("--count", keys, "-e", str(error))
     assert [row["algorithm"] for row in rows if row["algorithm"] in ("fuse", "bloom", "counting")] == [
         "fuse", "bloom", "counting"]
@@ -161,7 +157,7 @@ def test_a_set_has_the_error_that_was_asked_for_when_it_is_whole(here, keys, err
     (here / "set").write_text("".join(f"{i}\n" for i in range(n)))
     for row in rows:
         parameters = [f"capacity={n}", f"memory={row['memory_bytes']}", *row["settings"].split()[1:]]
-        if row["algorithm"] == "fuse":  # which knows how many there are
+        if row["algorithm"] == "fuse":  # fuse knows the number of keys
             parameters = parameters[2:]
         run("build", "-q", "-a", row["algorithm"], "--seed", "1", *(w for s in parameters for w in ("-S", s)),
             "-o", "s.weir", "set")
@@ -175,32 +171,20 @@ def test_a_set_has_the_error_that_was_asked_for_when_it_is_whole(here, keys, err
             assert row["error_at_end"] == pytest.approx(error, rel=0.05)
 
 
-def test_a_set_that_grows_has_its_own_advice():
+def test_a_growing_set_has_its_own_advice():
     out = printed("--count", "1M", "-e", "0.4%")
     assert "fuse holds 1M keys in the least memory: 1.07 MiB, 9.0 bits each" in out
-    assert "fuse is built as a whole and never changes; where keys are added later, take bloom: 1.37 MiB" in out
+    assert "fuse is built once and never changes; to add keys later, use bloom: 1.37 MiB" in out
 
 
-def test_a_set_is_no_stream():
-    refused("plan", "--count", "1M", saying="--count needs the error that will do (-e)")
-    refused("plan", "--count", "1M", "-e", "1%", "--window", "10", saying="--count does not go with")
-    refused("plan", "--count", "x", "-e", "1%", saying="--count x does not fit")
-    refused("plan", "--count", "1M", "-m", "100", "-e", "1%", saying="give it more memory")
+def test_a_set_is_not_a_stream():
+    refused("plan", "--count", "1M", saying="--count needs the maximum error (-e)")
+    refused("plan", "--count", "1M", "-e", "1%", "--window", "10", saying="--count cannot be combined with")
+    refused("plan", "--count", "x", "-e", "1%", saying="--count x: invalid count")
+    refused("plan", "--count", "1M", "-m", "100", "-e", "1%", saying="more memory")
 
 
 # ---- importance ----
-
-@pytest.mark.parametrize("spec", ["uniform:n=200k,distinct=60%", "zipf:n=200k,universe=100k,alpha=0.7",
-                                  "zipf:n=200k,universe=100k,alpha=0.7,bias=direct"])
-def test_costs_are_weighed_by_importance_as_they_are_measured(spec):
-    spec += ",importance=1-50"
-    row = plan("-a", "ibf-mc", "-m", "16K", "--stream", spec)[0]
-    out = run("eval", "--synthetic", spec, "-a", "ibf-mc", "-m", "16K", "--seed", "1", "--format", "json").out
-    got = json.loads(out)[0]
-    new = got["distinct"] / got["n"]
-    assert row["cost"] == pytest.approx(new * got["fpr"] + (1 - new) * got["wfnr"], rel=0.05)
-    assert row["cost"] < 0.98 * (new * got["fpr"] + (1 - new) * got["fnr"]), "what matters is missed less"
-
 
 def test_no_single_level_of_importance_is_advised():
     for spec in "uniform:n=1M,distinct=60%,importance=1-50", "zipf:n=1M,universe=300k,importance=1-9":
@@ -208,29 +192,31 @@ def test_no_single_level_of_importance_is_advised():
             assert not row["algorithm"].startswith("ibf-") or "cell=1 " not in row["settings"]
 
 
-def test_a_stream_that_does_not_fit_has_something_forgotten():
-    out = run("plan", "-m", "4K", "--stream", "zipf:n=1M,universe=1M,fresh=30%", "--cost", "5:1").out.decode()
-    assert "does not fit" in out and "recent forgets what costs least" in out
+def test_without_memory_plan_finds_the_least_that_meets_both_limits():
+    rows = plan("--stream", "zipf:n=10M,fresh=10%")
+    assert rows[0]["fpr"] <= 0.001 and rows[0]["fnr"] <= 0.05 and all(row["meets"] == "yes" for row in rows)
+    small = plan("--stream", "uniform:n=10k,distinct=50%")
+    assert all(row["memory_bytes"] >= 65000 for row in small), "less than 64 KiB is not advised"
 
 
-def test_an_endless_stream_is_for_who_remembers_most():
+def test_on_an_endless_stream_the_first_remembers_most():
     rows = plan("-m", "1M", "-e", "1%")
     assert rows[0]["algorithm"] == "recent" and rows[0]["remembered"] > 600000
-    told = {r["algorithm"]: r for r in rows}
-    assert told["sbf"]["remembered"] < rows[0]["remembered"] / 2
-    assert told["sbf"]["fpr"] <= 0.01
+    by_name = {r["algorithm"]: r for r in rows}
+    assert by_name["sbf"]["remembered"] < rows[0]["remembered"] / 2
+    assert by_name["sbf"]["fpr"] <= 0.01
     assert "recent remembers most" in rows[0]["reason"]
 
 
-def test_one_filter_is_told_with_its_papers_formula():
+def test_one_filter_is_printed_with_its_papers_formula():
     args = ["plan", "-a", "rlbsbf", "-S", "k=2", "-m", "1M", "--stream", "uniform:n=10M,distinct=60%"]
     out = run(*args).out.decode()
     assert "settles at 0.5698" in out and "the paper's formula" in out
     assert "would miss" in out
 
 
-def test_the_formula_of_ibf_2c_is_the_one_its_paper_prints():
-    """With its slip: 0.047 where the chain gives 0.587 with importance spread evenly over both classes."""
+def test_the_formula_of_ibf_2c_is_that_of_its_paper():
+    """With its error: 0.047 where the chain gives 0.587 with importance spread evenly over both classes."""
     args = ["-m", "16000", "-S", "k=5", "-S", "cell=3", "-S", "decay=10",
             "--stream", "uniform:n=400k,distinct=100%,importance=1-50", "-S", "importance=1-50"]
     out = run("plan", "-a", "ibf-2c", *args).out.decode()
@@ -239,14 +225,13 @@ def test_the_formula_of_ibf_2c_is_the_one_its_paper_prints():
         assert "the paper's formula" not in run("plan", "-a", name, *args).out.decode()
 
 
-def test_one_filter_is_told_as_opened_and_at_its_best():
+def test_one_filter_is_predicted_as_opened_and_with_its_best_settings():
     opened, best = plan("-a", "two-buffer", "-m", "64K", "--stream", UNIFORM)
     assert (opened["choice"], best["choice"]) == ("as opened", "its best settings")
-    cost = 0.6 * opened["fpr"] + 0.4 * opened["fnr"]
-    assert best["cost"] < cost and best["settings"] != opened["settings"]
+    assert best["settings"] != opened["settings"]
 
 
-def test_classes_of_importance_are_told_apart():
+def test_classes_of_importance_are_listed():
     out = run("plan", "-a", "ibf-mc", "-m", "16K",
               "--stream", "uniform:n=300k,distinct=60%,importance=1-50").out.decode()
     shares = [float(m) for m in re.findall(r"class \d+: ([\d.]+) of the arrivals", out)]
@@ -255,7 +240,7 @@ def test_classes_of_importance_are_told_apart():
     assert missed == sorted(missed, reverse=True) and missed[0] > missed[-1]
 
 
-def test_the_memory_that_ceilings_need_is_enough_and_hardly_more():
+def test_the_memory_that_limits_need_is_enough_and_hardly_more():
     args = ["-a", "recent", "--stream", UNIFORM]
     row, = plan(*args, "-e", "1%", "--fnr", "2%")
     assert row["fpr"] <= 0.01 and row["fnr"] <= 0.02
@@ -275,7 +260,7 @@ def test_filters_are_listed_by_the_memory_they_need():
     assert all(r["fpr"] <= 0.01 and r["fnr"] <= 0.01 for r in rows)
 
 
-def test_a_window_is_kept_in_the_memory_that_is_told():
+def test_a_window_is_kept_in_the_memory_that_is_listed():
     """Every key comes again after 20000 others, none of which it is to be missed by."""
     rows = plan("--window", "20k", "-e", "1%")
     assert {r["algorithm"] for r in rows} == {"recent", "two-buffer", "apbf"}
@@ -290,19 +275,19 @@ def test_a_window_is_kept_in_the_memory_that_is_told():
         assert came["fnr"] < 0.002 if row["algorithm"] == "recent" else came["fnr"] == 0
 
 
-def test_k_and_p_are_chosen_for_a_bound():
+def test_k_and_p_are_chosen_for_a_maximum_error():
     row = plan("-a", "sbf", "-m", "16K", "-e", "20%")[0]
     assert re.search(r"\bk=\d+", row["settings"]) and re.search(r"\bdecay=\d+", row["settings"])
     assert 0.15 < row["stable_error"] <= 0.2
 
 
-def test_ceilings_that_nothing_keeps_are_told():
+def test_limits_that_nothing_meets_are_reported():
     out = run("plan", "-m", "1K", "--stream", UNIFORM, "-e", "0.1%", "--fnr", "1%").out.decode()
-    assert "no filter keeps the ceilings" in out
+    assert "no filter meets both limits in this memory" in out
 
 
-def test_nothing_to_remember_is_told():
-    assert "nothing repeats" in run("plan", "-m", "1M", "--stream", "uniform:n=1M,distinct=100%").out.decode()
+def test_a_stream_without_repeats_needs_no_filter():
+    assert "nothing repeats" in run("plan", "-m", "4M", "--stream", "uniform:n=1M,distinct=100%").out.decode()
 
 
 def test_tables_have_a_row_per_filter():
@@ -311,8 +296,6 @@ def test_tables_have_a_row_per_filter():
     rows = [line.split("\t")[0] for line in lines[1:]]
     listed = {line for line in run("list").lines if not line.startswith(" ")}
     assert {"recent", "bloom", "sbf"} <= set(rows) <= listed and len(set(rows)) == len(rows)
-    costs = [float(line.split("\t")[4]) for line in lines[1:]]
-    assert costs == sorted(costs) and not any(map(math.isnan, costs))
 
 
 # ---- wrong calls ----
@@ -320,34 +303,33 @@ def test_tables_have_a_row_per_filter():
 WRONG = [
     (["file"], "reads no files"),
     (["--stream", "poisson"], "there is no stream 'poisson'"),
-    (["--stream", "uniform:n=0"], "does not fit"),
+    (["--stream", "uniform:n=0"], "invalid value"),
     (["--stream", "endless:fresh=50%"], "needs universe="),
-    (["--cost", "1"], "two numbers"),
-    (["--cost", "0:0"], "two numbers"),
-    (["-m", "12"], "from 64 bytes"),
-    (["-m", "lots"], "from 64 bytes"),
-    (["-e", "0"], "a rate above 0"),
+    (["--cost", "1:1"], "--cost"),
+    (["-m", "12"], "at least 64 bytes"),
+    (["-m", "lots"], "at least 64 bytes"),
+    (["-e", "0"], "a number above 0"),
     (["--fnr", "2"], "a rate above 0"),
-    (["--fnr", "5%"], "no repeats to miss"),
-    (["--window", "x"], "window=x does not fit"),
+    (["--fnr", "5%"], "has no repeats"),
+    (["--window", "x"], "window=x: invalid value"),
     (["--window", "1M", "-a", "bloom"], "bloom has no parameter 'window'"),
     (["-a", "blom"], "there is no filter 'blom'"),
     (["-a", "bloom", "-S", "decay=3"], "bloom has no parameter 'decay'"),
     (["-a", "recent", "-S", "span=1h", "-m", "1M"], "there is no model of recent"),
     (["-a", "bloom", "-e", "1%", "--fnr", "1%", "--stream", "endless:universe=1k,fresh=10%"],
-     "does not keep these ceilings"),
+     "does not keep these limits"),
 ]
 
 
 @pytest.mark.parametrize("args,saying", WRONG, ids=[" ".join(a) for a, _ in WRONG])
-def test_wrong_call(args, saying):
+def test_wrong_calls_of_plan(args, saying):
     refused("plan", *args, saying=saying)
 
 
 # ---- misses by gap ----
 
 def gap_stream(gaps, n, importances=None):
-    """Fresh keys, but every 100th arrival one that was shown exactly so many before; with which gap."""
+    """Fresh keys, but every 100th arrival one that occurred exactly so many before; with which gap."""
     lines, gap_of = [], []
     for i in range(n):
         gap = gaps[i // 100 % len(gaps)] if i % 100 == 0 else None
@@ -360,7 +342,7 @@ def gap_stream(gaps, n, importances=None):
     return lines, gap_of
 
 
-GAPS = [299, 997, 2003, 7001]  # none of them a multiple of 100: what is shown again was new
+GAPS = [299, 997, 2003, 7001]  # none of them a multiple of 100: repeated keys were new
 
 
 @pytest.fixture(scope="module")
@@ -369,7 +351,7 @@ def by_gap():
 
 
 @pytest.mark.parametrize("name", ["recent", "bloom", "sbf", "bsbf", "rlbsbf", "two-buffer", "apbf"])
-def test_misses_by_gap_are_those_measured(name, by_gap):
+def test_misses_by_gap_equal_measurements(name, by_gap):
     lines, gap_of = by_gap
     rows = plan("-a", name, "-m", "4K", "--gap", ",".join(map(str, GAPS)))
     assert [row["gap"] for row in rows] == GAPS
@@ -382,7 +364,7 @@ def test_misses_by_gap_are_those_measured(name, by_gap):
         assert sum(asked) / len(asked) == pytest.approx(row["missed"], abs=0.045), (name, row)
 
 
-def test_misses_by_gap_and_class_are_those_measured():
+def test_misses_by_gap_and_class_equal_measurements():
     lines, gap_of = gap_stream(GAPS[:2], 400000, lambda i: 1 + zlib.crc32(b"%d" % i) % 50)
     parameters = ["-a", "ibf-mc", "-m", "4K", "-S", "importance=1-50"]
     rows = plan(*parameters, "--gap", "299,997", "--stream", "endless:importance=1-50")
@@ -408,13 +390,13 @@ def test_misses_by_gap_and_class_are_those_measured():
         assert len(some) > 150 and sum(some) / len(some) == pytest.approx(row["missed"], abs=0.09), row
 
 
-def test_gaps_that_make_no_sense():
-    refused("plan", "--gap", "0", saying="--gap 0 does not fit")
-    refused("plan", "--gap", "1k,x", saying="--gap 1k,x does not fit")
-    refused("plan", "--gap", "1M", "--stream", "uniform:n=1M", saying="--gap 1000000 does not fit: the stream has 1000000")
-    refused("plan", "--gap", "1k,2M", "--stream", "uniform:n=1M", saying="--gap 2000000 does not fit")
-    refused("plan", "--gap", "1k", "--count", "1M", saying="--gap tells of filters as they are opened")
-    refused("plan", "--gap", "1k", "-a", "rsbf", saying="the model of rsbf does not tell misses by gap")
+def test_invalid_gaps():
+    refused("plan", "--gap", "0", saying="--gap 0: invalid counts")
+    refused("plan", "--gap", "1k,x", saying="--gap 1k,x: invalid counts")
+    refused("plan", "--gap", "1M", "--stream", "uniform:n=1M", saying="--gap 1000000: too large; the stream has 1000000")
+    refused("plan", "--gap", "1k,2M", "--stream", "uniform:n=1M", saying="--gap 2000000: too large")
+    refused("plan", "--gap", "1k", "--count", "1M", saying="--gap predicts filters as they are opened")
+    refused("plan", "--gap", "1k", "-a", "rsbf", saying="the model of rsbf does not predict misses by gap")
     refused("plan", "--gap", "1k", "-a", "recent", "-S", "importance=1-9", "--stream",
             "endless:importance=1-9", saying="no model of recent")
     refused("plan", "--gap", "1k", "file", saying="reads no files")
@@ -428,13 +410,14 @@ def test_gaps_that_make_no_sense():
     ("uniform:n=60k,universe=8k,fresh=20%,seed=5", "32K", ["-S", "theta=2/1", "-S", "set=2k"]),
     ("zipf:n=50k,universe=5k,alpha=1.1,seed=6", "2K", ["-S", "k=1", "-S", "k-set=2"]),
 ])
-def test_a_screen_does_what_theory_says(here, spec, memory, parameters):
-    """Beside weir eval, which holds the screen against the store itself."""
+@statistics
+def test_a_screen_is_predicted(here, spec, memory, parameters):
+    """Compared with weir eval, which compares the screen with the store."""
     asked = ["--screen", "dabf", "-m", memory, *parameters]
     [said] = plan(*asked, "--members", "30%", "--stream", spec)
     lines = run("gen", spec).lines
     (here / "stream").write_text("\n".join(lines) + "\n")
-    if "set=2k" not in parameters:  # as plan has it; eval would take it from the store
+    if "set=2k" not in parameters:  # as in plan; eval would get it from the store
         asked += ["-S", re.search(r"set=\d+", said["settings"]).group()]
     runs = []
     for seed in range(1, 9):  # each with another set
@@ -445,28 +428,28 @@ def test_a_screen_does_what_theory_says(here, spec, memory, parameters):
     assert runs[0]["settings"].startswith(said["settings"])
     n = len(lines)
     calls = sum(row["calls"] for row in runs) / 8
-    # Popular keys make much of the records of either kind, by chance, and are never missed.
+    # By chance, frequent keys make up many of the members' or the other records, and they are never missed.
     missed = sum(row["fnr"] * row["members"] for row in runs) / (8 * 0.3 * n)
     false = sum(row["fpr"] * (n - row["members"]) for row in runs) / (8 * 0.7 * n)
     assert len(set(lines)) == pytest.approx(said["distinct"], rel=0.01)
     assert calls == pytest.approx(said["calls"], rel=0.02)
     assert missed == pytest.approx(said["fnr"], rel=0.1, abs=0.0003)  # of 8 runs: 4 % by chance
-    assert false == pytest.approx(said["fpr"], rel=0.15, abs=0.0008)  # popular ones are few
+    assert false == pytest.approx(said["fpr"], rel=0.15, abs=0.0008)  # frequent keys are rare
     assert min(row["calls"] for row in runs) >= said["calls_least"]
     assert said["again_false"] <= said["again_false_most"] * 1.001
     assert said["recall"] == pytest.approx(1 - said["fnr"], abs=1e-5)
 
 
-def test_what_plan_says_of_screens():
+def test_plan_output_for_screens():
     asked = ["plan", "--screen", "dabf", "-m", "16K", "--members", "30%", "--stream", "zipf:n=100k,universe=20k"]
     out = run(*asked).out.decode()
     for words in "Theorem 1", "Theorem 2", "Proposition 2", "Proposition 3", "Proposition 4":
         assert words in out
     refused("plan", "--screen", "dabf", saying="--members RATE")
     refused("plan", "--members", "3%", saying="--screen NAME")
-    refused("plan", "--screen", "dabf", "--members", "3", "--stream", "zipf", saying="--members 3 does not fit")
+    refused("plan", "--screen", "dabf", "--members", "3", "--stream", "zipf", saying="--members 3: invalid rate")
     refused("plan", "--screen", "dabf", "--members", "3%", saying="--stream SPEC")
-    refused("plan", "--screen", "dabf", "--members", "3%", "--stream", "endless", saying="give it n=")
+    refused("plan", "--screen", "dabf", "--members", "3%", "--stream", "endless", saying="add n=")
     refused("plan", "--screen", "cache", "--members", "3%", "--stream", "zipf", saying="no model of the screen cache")
     refused(*asked, "-S", "window=1k", saying="no model of the screen dabf with window=")
     refused(*asked, "-a", "bloom", saying="for filters")

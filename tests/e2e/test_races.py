@@ -1,4 +1,5 @@
-"""Under ThreadSanitizer, which ends a program with 66 where two threads met without a lock. Only in build/tsan."""
+"""Data races: ThreadSanitizer ends a program with status 66 if two threads access memory without a lock. Only in
+build/tsan."""
 import concurrent.futures
 import random
 import sqlite3
@@ -16,7 +17,7 @@ TEXT = "\n".join(KEYS) + "\n"
 
 
 def with_four(*args, **more):
-    """A race that is found ends the program with another status than 0."""
+    """A detected race changes the exit status."""
     return run(*args, "-j", "4", **more)
 
 
@@ -64,7 +65,7 @@ def test_top_and_count(here):
     assert with_four("count", "--query", "keys", "keys").out
 
 
-def test_the_example(here):
+def test_the_example_server(here):
     installed = install(here / "root")
     program = installed.compile(SOURCE / "examples/server.c", here / "server", "-pthread")
     server = Server(program, installed.env, "recent memory=1M")

@@ -1,8 +1,9 @@
-"""weir eval --report: one page, complete in itself, with what to choose on top."""
+"""weir eval --report: one self-contained page with the advice on top."""
 import html.parser
 import json
 import math
 import os
+import pathlib
 import random
 import re
 import shutil
@@ -10,17 +11,17 @@ import subprocess
 
 import pytest
 
-from conftest import QUICK, WEIR, refused, run
+from conftest import WEIR, refused, run, statistics
 
-CHARTS = ["tradeoff", "memory", "fpr", "fnr", "fill", "throughput"]
+CHARTS = ["memory_fpr", "memory_fnr", "fpr", "fnr", "fill", "throughput"]
 BY_IMPORTANCE = ["importance_fnr", "importance_fpr"]
-SMALL = ["--seed", "1", "-a", "recent,bloom,sbf", "-m", "1K,2K"]
+SMALL = ["--seed", "1", "-a", "recent,bloom,sbf", "-m", "1K,2K", "--finite"]
 
 needs_gnuplot = pytest.mark.skipif(not shutil.which("gnuplot"), reason="needs gnuplot")
 
 
 class Page(html.parser.HTMLParser):
-    """Tags that are open, ids, links and texts of a page; tags must match."""
+    """Parses a page: open tags, ids, links and texts; tags must match."""
     VOID = {"meta", "link", "br", "hr", "img"}
 
     def __init__(self, text):
@@ -68,12 +69,12 @@ def log(path, n=3000, keys=1500, seed=1):
 
 
 def chosen(text):
-    """The command line that the page has to paste."""
+    """The command line to copy from the page."""
     return re.search(r"<pre>(.*?)</pre>", text, re.S).group(1)
 
 
 @needs_gnuplot
-def test_one_command_gives_a_page_that_is_complete_in_itself(here):
+def test_one_command_writes_a_self_contained_page(here):
     log(here / "access.log")
     said = run("eval", "access.log", "--report", "out.html", "--seed", "1").out.decode()
     text = (here / "out.html").read_text()
@@ -89,37 +90,48 @@ def test_one_command_gives_a_page_that_is_complete_in_itself(here):
     assert chosen(text) in said and "out.html" in said
 
 
-@needs_gnuplot
-def test_what_it_says_to_type_works_and_errs_as_it_says(here):
-    log(here / "access.log", n=40000, keys=20000)
-    run("eval", "access.log", "--finite", "--report", "out.html", "--seed", "1")
-    text = (here / "out.html").read_text()
-    words = chosen(text).split()
-    assert words[:2] == ["weir", "dedup"] and words[-1] == "access.log"
-    verdicts = run(*words[1:], "--seed", "1", "--emit", "all").lines
-    met, new, old, false = set(), 0, 0, [0, 0]
-    for verdict, _, line in (line.partition("\t") for line in verdicts):
+def errors(words, path, begin=0):
+    """New records lost, and repeats passed, by this command line from record `begin` on."""
+    verdicts = run(*words[1:-1], path, "--seed", "7", "--emit", "all").lines
+    met, n, wrong = set(), [0, 0], [0, 0]
+    for i, (verdict, _, line) in enumerate(v.partition("\t") for v in verdicts):
         seen = line in met
         met.add(line)
-        new, old = new + (not seen), old + seen
-        false[seen] += (verdict == "seen") != seen
-    assert f"{new:,} distinct keys" in page(here / "out.html").text
-    wrong = float(re.search(r"It judged ([0-9.]+) % of all records wrongly", text).group(1))
-    assert wrong == pytest.approx(100 * sum(false) / (new + old), rel=0.06)
-    assert 0 < wrong <= 1
+        n[seen] += i >= begin
+        wrong[seen] += i >= begin and (verdict == "seen") != seen
+    return wrong[0] / max(n[0], 1), wrong[1] / max(n[1], 1)
+
+
+def advised(*args):
+    """The row of the advice, and its command line."""
+    rows = json.loads(run("eval", *args, "--report", "out.html", "--seed", "1", "--format", "json").out)
+    (row,) = [row for row in rows if row["advised"] == "yes"]
+    return row, pathlib.Path("out.html").read_text()
+
+
+@needs_gnuplot
+def test_the_advised_command_works_and_errs_as_the_report_states(here):
+    log(here / "access.log", n=40000, keys=20000)
+    row, text = advised("access.log", "--finite", "-m", "4K,8K,16K,32K", "-e", "2%")
+    words = chosen(text).split()
+    assert words[:2] == ["weir", "dedup"] and words[-1] == "access.log"
+    lost, passed = errors(words, "access.log")
+    assert row["fpr"] == pytest.approx(lost, abs=0.004) and row["fnr"] == pytest.approx(passed, abs=0.004)
+    assert lost <= 0.02 and passed <= 0.05 and row["meets"] == "yes"
+    assert row["fpr_low"] == row["fpr"] == row["fpr_high"], "measured, not predicted"
 
 
 def colours(path):
-    """The hue in which the charts of a page write the name of each filter."""
+    """The hue of each filter's name in the charts."""
     found = re.findall(r'fill="var\(--hue-(\d+)\)"[^>]*>\s*<text><tspan[^>]*>([\w-]+)</tspan>', path.read_text())
     return {name: {hue for hue, other in found if other == name and hue != "0"} for _, name in found}
 
 
 @needs_gnuplot
-def test_a_filter_has_a_colour_of_its_own_the_same_in_every_report(here):
+def test_a_filter_has_the_same_colour_in_every_report(here):
     log(here / "in")
     names = [line for line in run("list").lines if line[:1].isalpha()]
-    names = [name for name in names if run("dedup", "-a", name, "-m", "4K", ok=False).status == 0]  # not of sets
+    names = [name for name in names if run("dedup", "-a", name, "-m", "4K", ok=False).status == 0]  # not set filters
     run("eval", "in", "--report", "all.html", "--seed", "1", "-m", "1K", "-a", ",".join(names))
     run("eval", "in", "--report", "few.html", "--seed", "1", "-m", "1K", "-a", "sbf,bloom")
     every, few = colours(here / "all.html"), colours(here / "few.html")
@@ -130,33 +142,49 @@ def test_a_filter_has_a_colour_of_its_own_the_same_in_every_report(here):
     assert all(text.count(f"--hue-{hue}:#") == 2 for hue in hues), "a colour on light and on dark ground"
 
 
+@statistics
 @needs_gnuplot
-def test_the_choice_is_the_least_memory_that_errs_on_one_percent_at_most(here):
-    log(here / "in", n=40000, keys=20000)
-    rows = json.loads(run("eval", "in", "--finite", "--report", "out.html", "--seed", "1", "--format", "json").out)
-    wrong = {}
+@pytest.mark.parametrize("limits", [[], ["-e", "2%", "--fnr", "20%"]])
+def test_the_advice_is_the_least_memory_that_meets_both_limits(here, limits):
+    (here / "in").write_bytes(run("gen", "zipf:n=100k,universe=50k,alpha=0.9,seed=3").out)
+    rows = json.loads(run("eval", "in", "--report", "out.html", "--seed", "1", "--format", "json", *limits).out)
+    lost, passed = (0.02, 0.2) if limits else (0.001, 0.05)
+    size = lambda row: 2 ** math.ceil(math.log2(row["memory_bytes"]))
     for row in rows:
-        new = row["distinct"]
-        cost = (row["fpr"] * new + row["fnr"] * (row["n"] - new)) / row["n"]
-        size = 2 ** math.ceil(math.log2(row["memory_bytes"]))
-        wrong[size] = min(wrong.get(size, 1), cost)
-    best = min(size for size, cost in wrong.items() if cost <= 0.01)
-    assert len(wrong) == 6 and best != min(wrong)
-    assert f"-m {best // 1024}K" in chosen((here / "out.html").read_text())
+        assert (row["meets"] == "yes") == (row["fpr_high"] <= lost and row["fnr_high"] <= passed)
+    (best,) = [row for row in rows if row["advised"] == "yes"]
+    assert min(map(size, rows)) == size(best) == 65536 or size(best) == min(size(r) for r in rows if r["meets"] == "yes")
+    assert best["meets"] == "yes" and f"-m {size(best) // 1024}K" in chosen((here / "out.html").read_text())
 
 
-def wrong_later(words, path, begin):
-    """Of the records from `begin` on, the share that the filter of this command line judges wrongly."""
-    verdicts = run(*words[1:-1], path, "--seed", "1", "--emit", "all").lines
-    met, wrong = set(), 0
-    for i, (verdict, _, line) in enumerate(v.partition("\t") for v in verdicts):
-        wrong += i >= begin and (verdict == "seen") != (line in met)
-        met.add(line)
-    return wrong / (len(verdicts) - begin)
+@needs_gnuplot
+def test_the_charts_of_a_finite_stream_show_what_eval_prints(here):
+    log(here / "in", n=40000, keys=20000)
+    asked = ["in", "--seed", "1", "-a", "recent,bloom,two-buffer", "-m", "16K,64K", "--format", "json"]
+    rows = json.loads(run("eval", *asked, "--finite", "--report", "out.html").out)
+    plain = json.loads(run("eval", *asked, "-e", "0.05%").out)
+    rates = lambda rows: {(row["algorithm"], row["memory_bytes"], row["fpr"], row["fnr"]) for row in rows if "enter" not in row["settings"]}
+    assert rates(rows) == rates(plain) and len(plain) == 6
+
+
+# Each row of the first table lost 5 to 24 % of the new records by the advice of earlier versions.
+FEW_NEW = {"addresses": None, "zipf": "zipf:n=500k,universe=100k,alpha=1.2,seed=5"}
+
+
+@statistics
+@needs_gnuplot
+@pytest.mark.parametrize("name", FEW_NEW)
+def test_advice_for_streams_with_many_repeats_loses_hardly_any_new_records(here, name):
+    rng = random.Random(1)
+    lines = (f"10.0.{int(256 * rng.random() ** 3)}.{int(26 * rng.random() ** 2)}\n" for _ in range(500000))
+    (here / "in").write_bytes(run("gen", FEW_NEW[name]).out if FEW_NEW[name] else "".join(lines).encode())
+    row, text = advised("in")
+    lost, passed = errors(chosen(text).split(), "in")
+    assert lost <= 0.001 and passed <= 0.05 and row["meets"] == "yes"
 
 
 def going_on(path, seed=1, days=5, n=30000):
-    """A stream of days: popular keys that stay, and keys that come for a while and never again."""
+    """A stream of days: popular keys that stay, and keys that occur for a while and never again."""
     rng = random.Random(seed)
     lines = [f"s{int(4000 * rng.random() ** 3)}" if rng.random() < 0.5 else f"t{int(i * 0.4 - rng.expovariate(1 / 800))}"
              for i in range(days * n)]
@@ -165,63 +193,68 @@ def going_on(path, seed=1, days=5, n=30000):
     return n
 
 
+@statistics
 @needs_gnuplot
-@pytest.mark.parametrize("seed", [1] if QUICK else [1, 2, 3])
-def test_its_advice_holds_for_the_days_after_those_it_was_shown(here, seed):
-    first = going_on(here / "all", seed, days=9)
-    said = run("eval", "first", "--report", "out.html", "--seed", "1").out.decode()
-    text = (here / "out.html").read_text()
-    assert "goes on like this" in said and "A stream that goes on" in text
-    foretold = float(re.search(r"It judged ([0-9.]+) % of all records wrongly", text).group(1)) / 100
-    assert foretold <= 0.01 and wrong_later(chosen(text).split(), "all", first) <= 0.01
-    later = wrong_later(chosen(text).split(), "all", 5 * first)  # when it is full
-    assert later == pytest.approx(foretold, rel=0.35)
-    finite = re.search(r"If these records are all that will come, <code>(.*?)</code>", text).group(1)
-    assert "-a bloom" in finite
-    assert wrong_later(["weir", "dedup", *finite.split(), "first"], "first", 0) <= 0.01
-    assert wrong_later(["weir", "dedup", *finite.split(), "first"], "all", first) > 0.05
+@pytest.mark.parametrize("memory", [[], ["-m", "8K"]])
+def test_the_intervals_hold_for_the_days_after_the_sample(here, memory):
+    first = going_on(here / "all", days=8)
+    row, text = advised("first", *memory)
+    lost, passed = errors(chosen(text).split(), "all", first)
+    assert row["fpr_low"] <= lost <= row["fpr_high"] <= 0.001 + 0.002 * bool(memory)
+    assert row["fnr_low"] <= passed <= row["fnr_high"]
+    assert row["meets"] == ("no" if memory else "yes")
+    assert ("more records would extend" in text) != bool(re.search(r"would halve that interval|would hardly narrow it", text))
+    assert "records like these" in text and ("-m 256K would" in text or "-m 512K would" in text) == bool(memory)
+
+
+@statistics
+@needs_gnuplot
+def test_a_key_older_than_the_sample_is_within_the_upper_end(here):
+    """An archive that repeats after the sample: all keys look new in it."""
+    lines = [f"a{i % 40000}" if i % 3 else f"w{i % 300}" for i in range(150000)]
+    (here / "first").write_text("\n".join(lines[:20000]) + "\n")
+    (here / "rest").write_text("\n".join(lines[20000:]) + "\n")
+    row, text = advised("first", "-m", "16K", "-a", "recent")
+    lost, passed = errors(chosen(text).split(), "rest")
+    assert passed > 0.3 and row["fnr"] < 0.01, "the sample does not show it"
+    assert row["fnr_low"] <= passed <= row["fnr_high"] and row["meets"] == "no"
+
+
+@statistics
+@needs_gnuplot
+def test_plan_and_eval_agree_within_the_interval(here):
+    spec = "zipf:n=100k,universe=200k,alpha=0.9,fresh=10%"
+    for memory in "32K", "64K", "256K":
+        row, _ = advised("--synthetic", spec, "-a", "recent", "-m", memory)
+        longer = spec.replace("100k", "700k")
+        said = json.loads(run("plan", "-a", "recent", "-m", memory, "-e", "0.05%", "--stream", longer, "--format", "json").out)[0]
+        assert row["fnr_low"] <= said["fnr"] <= row["fnr_high"], memory
+        assert row["fpr_low"] <= said["fpr"] <= row["fpr_high"], memory
+
+
+@statistics
+@needs_gnuplot
+def test_a_sample_that_is_too_short_gives_no_advice(here):
+    refused("eval", "--report", "o", input="a\nb\na\n", saying="3 records are too few to advise")
+    refused("eval", "--report", "o", input="".join(f"{i}\n" for i in range(5000)), saying="no key occurs twice in these 5000 records")
+    refused("eval", "--report", "o", "--fnr", "0", input="a\n", saying="--fnr 0")
+    refused("eval", "--fnr", "1%", input="a\n", saying="--fnr is a limit for the advice of --report")
+    assert not (here / "o").exists()
 
 
 @needs_gnuplot
-def test_where_old_keys_come_again_after_any_time_no_filter_is_said_to_do(here):
-    lines = run("gen", "uniform:n=200k,universe=35k,fresh=20%,seed=3").out.decode()
-    (here / "all").write_text(lines)
-    (here / "first").write_text("".join(lines.splitlines(True)[:20000]))
-    said = run("eval", "first", "--report", "out.html", "--seed", "1").out.decode()
-    text = (here / "out.html").read_text()
-    foretold = float(re.search(r"It judged ([0-9.]+) % of all records wrongly", text).group(1)) / 100
-    assert said.startswith("nearest to 1 %") and "No filter errs on less than 1 %" in text
-    assert foretold / 2 < wrong_later(chosen(text).split(), "all", 100000) < 2 * foretold
-
-
-@needs_gnuplot
-def test_where_no_new_keys_come_what_fills_up_will_do(here):
-    rng = random.Random(1)
-    lines = "".join(f"{rng.randrange(500)}\n" for _ in range(20000))
-    run("eval", "--report", "out.html", "--seed", "1", "-a", "bloom,sbf", input=lines)
-    assert "-a bloom" in chosen((here / "out.html").read_text())
-    run("eval", "--report", "only.html", "--seed", "1", "-a", "bloom", input="".join(f"{i}\n" for i in range(3000)))
-    assert "-a bloom" in chosen((here / "only.html").read_text()), "asked for nothing else"
-
-
-@needs_gnuplot
-def test_the_choice_for_a_stream_that_goes_on_neither_fills_up_nor_ages(here):
+def test_filters_that_fill_up_are_advised_only_for_finite_streams(here):
     going_on(here / "all")
-    rows = json.loads(run("eval", "first", "--report", "out.html", "--seed", "1", "--format", "json").out)
-    wrong, ends = {}, ("bloom", "rsbf", "bsbfsd")
-    for row in (row for row in rows if row["algorithm"] not in ends):
-        cost = (row["fpr"] * row["distinct"] + row["fnr"] * (row["n"] - row["distinct"])) / row["n"]
-        size = 2 ** math.ceil(math.log2(row["memory_bytes"]))
-        wrong[size] = min(wrong.get(size, 1), cost)
-    best = min(size for size, cost in wrong.items() if cost <= 0.01)
-    words = chosen((here / "out.html").read_text()).split()
-    assert words[words.index("-m") + 1] == f"{best // 1024}K" and words[words.index("-a") + 1] not in ends
+    row, text = advised("first")
+    assert not {"bloom", "rsbf", "bsbfsd"} & {row["algorithm"], *text.split()}
+    run("eval", "first", "--finite", "--report", "f.html", "--seed", "1", "-a", "bloom")
+    assert "-a bloom" in chosen((here / "f.html").read_text())
 
 
 @needs_gnuplot
 def test_with_importance_there_are_charts_by_importance(here):
     log(here / "in")
-    run("eval", "--tsv", "-k", "1", "-i", "2", "in", "--report", "out.html", "--seed", "1", "-m", "1K")
+    run("eval", "--tsv", "-k", "1", "-i", "2", "in", "--report", "out.html", "--seed", "1", "-m", "4K")
     p = page(here / "out.html")
     assert [i for i in p.ids if i.startswith("chart-")] == [
         f"chart-{c}" for c in CHARTS[:4] + BY_IMPORTANCE + CHARTS[4:]]
@@ -229,7 +262,7 @@ def test_with_importance_there_are_charts_by_importance(here):
 
 
 @needs_gnuplot
-def test_names_are_shown_as_they_are_and_never_taken_for_html(here):
+def test_names_are_escaped_in_html(here):
     name = "a<b>&\"'\x01\u00fc\u2713\udcff.log"
     log(here / name)
     run("eval", name, "--report", "out.html", *SMALL)
@@ -240,13 +273,9 @@ def test_names_are_shown_as_they_are_and_never_taken_for_html(here):
 
 
 @needs_gnuplot
-def test_the_limit_is_drawn_for_uniform_streams_and_the_exact_list_for_others(here):
-    run("eval", "--synthetic", "uniform:n=20k,distinct=60%", "--finite", "--report", "a.html", *SMALL)
-    run("eval", "--synthetic", "zipf:n=20k,universe=9k", "--report", "b.html", *SMALL)
-    a, b = ((here / name).read_text() for name in ("a.html", "b.html"))
-    assert "limit" in a and "exact LRU" not in a
-    assert "exact LRU" in b and ">limit<" not in b
-    assert "weir gen uniform:n=20k,distinct=60% | weir dedup" in a
+def test_a_synthetic_stream_has_its_own_command_line(here):
+    run("eval", "--synthetic", "uniform:n=20k,distinct=60%", "--report", "a.html", *SMALL)
+    assert "weir gen uniform:n=20k,distinct=60% | weir dedup" in (here / "a.html").read_text()
 
 
 LONG_STREAM = ["eval", "--synthetic", "uniform:n=3M,distinct=60%", "--seed", "1", "-a", "bloom,rlbsbf", "-S", "k=2", "-m",
@@ -255,11 +284,12 @@ LONG_STREAM = ["eval", "--synthetic", "uniform:n=3M,distinct=60%", "--seed", "1"
 
 @pytest.fixture(scope="module")
 def sampled(tmp_path_factory):
-    """The report on a long stream: its rows and its page."""
+    """The rows and the page of the report on a long stream."""
     path = tmp_path_factory.mktemp("sampled") / "out.html"
     return json.loads(run(*LONG_STREAM, "--finite", "--report", path).out), page(path)
 
 
+@statistics
 @needs_gnuplot
 def test_a_long_stream_is_measured_on_some_of_its_keys(sampled):
     rows, text = sampled[0], sampled[1].text
@@ -274,17 +304,18 @@ def test_a_long_stream_is_measured_on_some_of_its_keys(sampled):
 
 
 @needs_gnuplot
-def test_theory_stands_beside_what_was_measured_also_of_a_sample(sampled):
+def test_predictions_are_next_to_measurements_also_for_samples(sampled):
     rows, p = sampled
     assert rows
     for row in rows:
         for measure in "fpr", "fnr", "fill":
             assert row[f"predicted_{measure}"] == pytest.approx(row[measure], rel=0.05, abs=0.002)
-    assert "chart-theory" in p.ids and "Stars at the right are what theory predicts" in p.text
+    assert "chart-theory" in p.ids and "Stars at the right are the predictions" in p.text
 
 
+@statistics
 @needs_gnuplot
-def test_of_few_keys_the_beginning_is_measured(here):
+def test_with_few_keys_the_beginning_is_measured(here):
     run("eval", "--synthetic", "zipf:n=2M,universe=500", "--finite", "--report", "out.html", *SMALL)
     text = page(here / "out.html").text
     assert "Only the beginning was measured: 1,048,576 records" in text and "2,000,000 records" in text
@@ -293,19 +324,17 @@ def test_of_few_keys_the_beginning_is_measured(here):
 @needs_gnuplot
 def test_streams_without_repeats_and_of_one_key_have_a_page_too(here):
     run("eval", "--report", "a.html", *SMALL, input="".join(f"{i}\n" for i in range(5000)))
-    run("eval", "--report", "b.html", "--seed", "1", input="x\n" * 100)
+    run("eval", "--report", "b.html", "--finite", "--seed", "1", input="x\n" * 100)
     text = page(here / "a.html").text
-    assert "there were no repeats" in text and "over the stream: nothing to show" in text
+    assert "no key occurs twice" in text and "over the stream: nothing to show" in text
     assert "1 distinct keys" in page(here / "b.html").text
-    run("eval", "--report", "c.html", *SMALL, "--permutations", "2", input="a\nb\na\n" * 50)
-    assert "shuffled several times" in page(here / "c.html").text
 
 
 @needs_gnuplot
-def test_an_old_page_stays_until_the_new_one_is_whole(here):
+def test_an_old_page_stays_until_the_new_one_is_complete(here):
     old = "<!DOCTYPE html>\n<title>weir: old</title>\n"
     (here / "out.html").write_text(old)
-    refused("eval", "--report", "out.html", input="", saying="there are no records")
+    refused("eval", "--report", "out.html", input="", saying="no records")
     refused("eval", "--csv", "-k", "3", "--report", "out.html", input="1,2\n", saying="line 1")
     assert (here / "out.html").read_text() == old
     for _ in range(2):
@@ -314,7 +343,7 @@ def test_an_old_page_stays_until_the_new_one_is_whole(here):
     assert [p.name for p in here.iterdir()] == ["out.html"]
 
 
-def test_without_gnuplot_it_says_what_to_install(here):
+def test_a_missing_gnuplot_is_reported_with_the_package(here):
     env = {"PATH": str(here)}
     result = refused("eval", "--report", "out.html", input="a\n", env=env)
     assert result.err == "weir: --report needs gnuplot; on Debian: apt install gnuplot-nox\n"
@@ -322,11 +351,12 @@ def test_without_gnuplot_it_says_what_to_install(here):
 
 
 @needs_gnuplot
-def test_what_does_not_fit_is_refused_before_the_work(here):
+def test_invalid_options_are_refused_before_the_measurement(here):
     (here / "in").write_text("a\n")
     refused("eval", "in", "--report", "in", saying="input and output at once")
     refused("eval", "in", "--report", "no/such/folder.html", saying="cannot save")
     refused("eval", "in", "--report", "o", "--curve", "5", saying="--curve")
+    refused("eval", "in", "--report", "o", "--permutations", "2", saying="--report and --permutations cannot be combined")
     assert (here / "in").read_text() == "a\n"
     refused("eval", "--synthetic", "uniform:n=3M", "--report", "o", "-m", "512", saying="one key in 16")
 
@@ -346,7 +376,7 @@ def browser():
 
 @needs_gnuplot
 @pytest.mark.skipif(not browser(), reason="needs chromium")
-def test_a_browser_shows_every_chart_and_has_nothing_to_complain_of(here):
+def test_a_browser_shows_every_chart_without_errors(here):
     log(here / "in")
     run("eval", "--tsv", "-k", "1", "-i", "2", "in", "--report", "out.html", *SMALL)
     text = (here / "out.html").read_text()
@@ -354,7 +384,7 @@ def test_a_browser_shows_every_chart_and_has_nothing_to_complain_of(here):
         s=>{const b=s.getBoundingClientRect(),l=s.querySelectorAll("path,use,text");
         return b.width>250&&b.height>150&&l.length>20});
         document.title=JSON.stringify({charts:seen,wide:document.documentElement.scrollWidth<=innerWidth,
-        stroke:getComputedStyle(document.querySelector("#chart-tradeoff use")).color})})</script></body>"""
+        stroke:getComputedStyle(document.querySelector("#chart-memory_fpr use")).color})})</script></body>"""
     (here / "probe.html").write_text(text.replace("</body>", probe))
     done = subprocess.run([browser(), "--headless", "--no-sandbox", "--disable-gpu", "--enable-logging=stderr",
                            f"--user-data-dir={here}/profile", "--window-size=500,900", "--dump-dom",

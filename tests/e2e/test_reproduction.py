@@ -1,4 +1,4 @@
-"""docs/reproduction.md, as `make reproduce` wrote it, and the laws it draws."""
+"""docs/reproduction.md equals what reproduce/ prints, and its theory matches the filters."""
 import importlib
 import os
 import pathlib
@@ -14,7 +14,7 @@ SOURCE = pathlib.Path(os.environ["WEIR_SOURCE"])
 BUILD = pathlib.Path(os.environ["WEIR"]).parents[1]
 DOCUMENT = SOURCE / "docs" / "reproduction.md"
 SANITIZED = not os.environ.get("WEIR_FAULT_LIB")
-MODULES = ["common", "bera_streams", "bera_more", "bera", "bhoraskar_streams", "bhoraskar_table", "bhoraskar", "busnel", "rivals", "main"]
+MODULES = ["common", "bera_streams", "bera_more", "bera", "bhoraskar_streams", "bhoraskar_table", "bhoraskar", "busnel", "comparisons", "main"]
 
 
 def module(name, monkeypatch):
@@ -38,7 +38,7 @@ def test_every_picture_is_there_and_well_formed():
 
 
 def test_every_row_of_the_papers_tables_is_there_and_agrees():
-    """But for SBF at 512 MiB, which is a slip of the paper's."""
+    """Except SBF at 512 MiB, an error of the paper."""
     text = DOCUMENT.read_text()
     rows = re.findall(r"^\| (\d+) MiB \| (\d) \| `(\w+)` \| .* \| ([^|]*)\|$", text, re.M)
     assert len(rows) == 165
@@ -46,19 +46,19 @@ def test_every_row_of_the_papers_tables_is_there_and_agrees():
     assert all(row == ("512", "sbf") for row in odd) and len(odd) >= 4
 
 
-def test_it_names_no_place_of_the_machine_it_was_made_on():
+def test_it_contains_no_paths_of_the_machine_that_made_it():
     assert not re.search(r"(?<![\w.)])/(home|tmp|root|work|usr|var)/", DOCUMENT.read_text())
 
 
-def test_laws_are_those_of_the_filters(monkeypatch):
+def test_theory_matches_the_filters(monkeypatch):
     bera, bhoraskar = module("bera", monkeypatch), module("bhoraskar", monkeypatch)
     assert bera.mean_field("bsbf", 2) == pytest.approx(0.382, abs=5e-4)
     assert bera.mean_field("bsbf", 3) == pytest.approx(0.161, abs=5e-4)
     assert bera.mean_field("rlbsbf", 2) == pytest.approx(0.570, abs=5e-4)
     assert bera.mean_field("rlbsbf", 3) == pytest.approx(0.318, abs=5e-4)
     assert bera.mean_field("bsbfsd", 2) is None
-    assert bhoraskar.law([0] * 6 + [1]) == pytest.approx((2 / 3) ** 7)
-    assert bhoraskar.law([1 / 7] * 7, True) == pytest.approx(0.3675, abs=5e-4)
+    assert bhoraskar.stationary_zeros([0] * 6 + [1]) == pytest.approx((2 / 3) ** 7)
+    assert bhoraskar.stationary_zeros([1 / 7] * 7, True) == pytest.approx(0.3675, abs=5e-4)
     assert [(1 - bhoraskar.printed_empty(half)) ** 5 for half in (3, 4)] == pytest.approx([0.0277, 0.0717], abs=5e-5)
 
 
@@ -74,7 +74,7 @@ def test_the_document_has_every_part_in_order(monkeypatch):
 
 
 def redone(here, names):
-    """The document after those parts were measured and written anew, by this build."""
+    """The document after those parts were measured and written again, by this build."""
     shutil.copytree(SOURCE / "reproduce", here / "reproduce", ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copytree(SOURCE / "docs" / "reproduction", here / "docs" / "reproduction")
     shutil.copy(DOCUMENT, here / "docs")
@@ -88,12 +88,12 @@ def redone(here, names):
     return (here / "docs" / "reproduction.md").read_text()
 
 
-THEORY = ["bera", "bhoraskar", "bhoraskar-proof", "busnel", "busnel-bound", "rivals"]
-CHEAP = ["bera-recurrences", "bera-products", "bhoraskar-zeros", "rivals-frequent"]
+THEORY = ["bera", "bhoraskar", "bhoraskar-proof", "busnel", "busnel-bound", "comparisons"]
+CHEAP = ["bera-recurrences", "bera-products", "bhoraskar-zeros", "comparisons-frequent"]
 
 
 @pytest.mark.skipif(not shutil.which("gnuplot"), reason="needs gnuplot")
-def test_parts_that_are_cheap_are_what_the_scripts_print_word_for_word(here):
+def test_fast_parts_are_what_the_scripts_print(here):
     assert redone(here, THEORY if SANITIZED else THEORY + CHEAP).splitlines() == DOCUMENT.read_text().splitlines()
 
 
@@ -107,39 +107,39 @@ def test_all_parts_are_what_the_scripts_print(here, monkeypatch):
 def test_one_part_is_redone_and_the_others_stay(here):
     (here / "docs").mkdir()
     text = DOCUMENT.read_text()
-    broken = text.replace("SBF forgets least", "SBF forgets most").replace("### Table 1:", "### Table one:")
-    assert broken.count("SBF forgets most") and broken != text
+    broken = text.replace("SBF has the fewest", "SBF has the most").replace("### Table 1:", "### Table one:")
+    assert broken.count("SBF has the most") and broken != text
     env = {**os.environ, "PART": "bhoraskar-proof"}
     shutil.copytree(SOURCE / "reproduce", here / "reproduce", ignore=shutil.ignore_patterns("__pycache__"))
     (here / "docs" / "reproduction.md").write_text(broken)
     subprocess.run([sys.executable, "reproduce/main.py"], env=env, check=True, capture_output=True)
     now = (here / "docs" / "reproduction.md").read_text()
-    assert "*SBF forgets least.*" in now and "### Table one:" in now
+    assert "**SBF has the fewest false negatives.**" in now and "### Table one:" in now
 
 
-@pytest.mark.parametrize("env, told", [({"TABLE": "10"}, "there is no part table-10; the parts are bera, table-1"),
+@pytest.mark.parametrize("env, message", [({"TABLE": "10"}, "there is no part table-10; the parts are bera, table-1"),
                                        ({"PART": "table-II", "WEIR_TRACES": ""}, "table-II needs WEIR_TRACES"),
-                                       ({"SCALE": "0"}, "SCALE is a number from 1")])
-def test_what_cannot_be_redone_is_told(env, told):
+                                       ({"SCALE": "0"}, "invalid SCALE; use a number from 1")])
+def test_an_invalid_request_is_rejected(env, message):
     done = subprocess.run([sys.executable, str(SOURCE / "reproduce" / "main.py")], env={**os.environ, **env}, capture_output=True, text=True)
-    assert done.returncode != 0 and told in done.stderr
+    assert done.returncode != 0 and message in done.stderr
 
 
-# ---- dear parts, at a small scale ----
+# ---- expensive parts, at a small scale ----
 
 @pytest.mark.skipif(SANITIZED, reason="a million records twice")
-def test_streams_that_deal_every_key_once_give_the_fnr_of_the_paper(monkeypatch):
+def test_streams_with_every_key_once_give_the_fnr_of_the_paper(monkeypatch):
     """BSBF, 60 % distinct, 128 MiB: printed 34.75 %, drawn 34.0. One sigma is 0.08 points."""
     more = module("bera_more", monkeypatch)
     monkeypatch.setattr(more, "SAMPLED", ["bsbf"])
-    drawn, dealt = (list(rates.values())[0] for rates in more.measure_dealt(1000000, 60, [more.bytes_of(128, 1000)]))
-    assert dealt[1] == pytest.approx(34.75, abs=0.3) and drawn[1] == pytest.approx(34.0, abs=0.3)
-    assert 0.4 < dealt[1] - drawn[1] < 1.1
-    assert dealt[0] == pytest.approx(drawn[0], abs=0.2)
+    drawn, once = (list(rates.values())[0] for rates in more.measure_generators(1000000, 60, [more.bytes_of(128, 1000)]))
+    assert once[1] == pytest.approx(34.75, abs=0.3) and drawn[1] == pytest.approx(34.0, abs=0.3)
+    assert 0.4 < once[1] - drawn[1] < 1.1
+    assert once[0] == pytest.approx(drawn[0], abs=0.2)
 
 
 @pytest.mark.skipif(SANITIZED, reason="a million records for each filter")
-def test_full_scale_is_as_small_scale(monkeypatch):
+def test_full_scale_equals_small_scale(monkeypatch):
     """The rows of the billion in the document, and the same at 1/1000."""
     more, common = module("bera_more", monkeypatch), module("common", monkeypatch)
     text = DOCUMENT.read_text()
@@ -153,7 +153,7 @@ def test_full_scale_is_as_small_scale(monkeypatch):
             assert little == pytest.approx(big, rel=0.05), name
 
 
-def test_pairs_that_ask_for_themselves_miss_more(monkeypatch):
+def test_pairs_with_separate_lookups_miss_more(monkeypatch):
     busnel = module("busnel", monkeypatch)
     monkeypatch.setattr(busnel, "PROGRAM", BUILD / "tests" / "papers" / "dabf_means")
     monkeypatch.setattr(busnel, "STREAMS", 20)
@@ -174,13 +174,13 @@ def test_importance_is_assigned_as_the_paper_does(monkeypatch):
 
 
 @pytest.mark.skipif(SANITIZED, reason="a benchmark")
-def test_rivals_need_the_bits_that_the_document_says():
+def test_later_filters_need_the_bits_that_the_document_states():
     """Figures of a short run, within a tenth of those of the long one."""
-    done = subprocess.run([BUILD / "bench" / "retention", "--rivals", "--quick", "--memory", "8K"], capture_output=True, text=True, check=True)
+    done = subprocess.run([BUILD / "bench" / "retention", "--peers", "--quick", "--memory", "8K"], capture_output=True, text=True, check=True)
     rows = [line.split("\t") for line in done.stdout.splitlines()[1:]]
-    told = re.findall(r"^\| ([\d.%]*) \| (`recent`|epoch[^|]*|time-limited|cuckoo[^|]*) \| [^|]* \| ([\d.e-]+) % \| ([\d.]+) \|", DOCUMENT.read_text(), re.M)
-    assert [row[0] for row in rows] == [name.strip(" `") for _, name, _, _ in told]
-    for row, (_, name, fpr, bits) in zip(rows, told):
+    stated = re.findall(r"^\| ([\d.%]*) \| (`recent`|epoch[^|]*|time-limited|cuckoo[^|]*) \| [^|]* \| ([\d.e-]+) % \| ([\d.]+) \|", DOCUMENT.read_text(), re.M)
+    assert [row[0] for row in rows] == [name.strip(" `") for _, name, _, _ in stated]
+    for row, (_, name, fpr, bits) in zip(rows, stated):
         assert float(row[3]) == pytest.approx(float(bits), rel=0.1), name
         if float(fpr) > 0.5:
             assert 100 * float(row[2]) == pytest.approx(float(fpr), rel=0.15), name
@@ -189,7 +189,7 @@ def test_rivals_need_the_bits_that_the_document_says():
 # ---- the document is whole at all times ----
 
 def tree(here, weir):
-    """A copy of what makes the document, with an old document and a weir that does as told."""
+    """A copy of what makes the document, with an old document and a stub for weir."""
     shutil.copytree(SOURCE / "reproduce", here / "reproduce", ignore=shutil.ignore_patterns("__pycache__"))
     (here / "tests" / "papers").mkdir(parents=True)
     shutil.copy(SOURCE / "tests" / "papers" / "bera2012.tsv", here / "tests" / "papers")
@@ -207,14 +207,14 @@ def contents(folder):
 
 @pytest.mark.skipif(not shutil.which("gnuplot"), reason="needs gnuplot")
 @pytest.mark.parametrize("weir", ["exit 1", "kill -TERM $PPID", "kill -INT $PPID", "kill -KILL $PPID"])
-def test_a_run_that_is_interrupted_leaves_the_old_document_as_it_was(here, weir):
+def test_an_interrupted_run_keeps_the_old_document(here, weir):
     tree(here, weir)
     assert subprocess.run([sys.executable, "reproduce/main.py"], capture_output=True).returncode != 0
     left = {name: text for name, text in contents(here / "docs").items() if ".new/" not in name}
     assert left == {"reproduction.md": "old", "reproduction/old.svg": "old"}
 
 
-def test_a_new_document_takes_the_place_of_the_old_one(here, monkeypatch):
+def test_a_new_document_replaces_the_old_one(here, monkeypatch):
     tree(here, "exit 1")
     main = module("main", monkeypatch)
     new = here / "docs" / "reproduction.new"

@@ -1,4 +1,5 @@
-"""Of the address of a store nothing is shown but scheme, host and path, whatever is wrong with it and whoever speaks."""
+"""Messages print only scheme, host and path of a store's address, whatever is wrong with it and whichever server
+replies."""
 import json
 import os
 import re
@@ -9,11 +10,11 @@ import pytest
 from conftest import refused, run
 from servers import Redis, echoing_postgres, scripted_redis
 
-NOBODY = "127.0.0.1:1"  # a port on which nobody listens
+NOBODY = "127.0.0.1:1"  # a port without a server
 
-# Each holds SECRET where it is no scheme, host or path, at least in the eyes of who typed it.
+# Each contains SECRET where a user did not intend a scheme, host or path.
 ODD = [
-    # more than one way to read them
+    # ambiguous addresses
     "postgres://u:p@SECRET@h/d?table=t&column=k",
     "postgres://u:SECRET@p@h/d?table=t&column=k",
     "postgres://u:p/SECRET@h/d?table=t&column=k",
@@ -34,7 +35,7 @@ ODD = [
     "redis://u:SECRET%zz@h/k",
     "redis://u:%00SECRET@h/k",
     "postgres://u:SECRET%zz@h/d?table=t&column=k",
-    # slashes missing, or the at
+    # slashes or @ missing
     "redis:u:SECRET@h/k",
     "redis:/u:SECRET@h/k",
     "redis:SECRET",
@@ -56,7 +57,7 @@ ODD = [
     "postgres://h:SECRET/d?table=t&column=k",
     "postgresql://u:SECRET@[h/d?table=t&column=k",
     "postgres://u:SECRET@h:port/d?table=t&column=k",
-    # schemes that are none
+    # invalid schemes
     "rediss://u:SECRET@h/k",
     "reddis:u:SECRET@h/k",
     "mysql://u:SECRET@h/d",
@@ -66,7 +67,7 @@ ODD = [
     "postgres//u:SECRET@h/d",
     "host=h password=SECRET dbname=d",
     "h?password=SECRET",
-    # files that are none
+    # missing files
     "sqlite://u:SECRET@h/d?table=t&column=k",
     "sqlite:u:SECRET@h/d?table=t&column=k",
     "sqlite:u%3ASECRET%40h/d?table=t&column=k",
@@ -100,7 +101,7 @@ ODD = [
     f"redis://{NOBODY}/k&password=SECRET",
     f"redis://{NOBODY}/k;password=SECRET",
     "sqlite:d?table=t&column=k;password=SECRET",
-    # nothing wrong with them but that nobody is there
+    # valid, but there is no server
     f"redis://u:SECRET@{NOBODY}/k",
     f"redis://SECRET@{NOBODY}/k",
     f"redis://:SECRET@{NOBODY}/k",
@@ -117,7 +118,7 @@ def holds_secret(data):
 
 
 @pytest.mark.parametrize("url", ODD)
-def test_an_odd_address_is_not_repeated(here, url):
+def test_an_invalid_address_is_not_repeated(here, url):
     (here / "k").write_text("a\n")
     run("build", "-o", "f", "k")
     for args in ["check", "--store", url, "--state", "s", "--stats", "json"], ["filter", "--strict", url, "f"]:
@@ -127,15 +128,15 @@ def test_an_odd_address_is_not_repeated(here, url):
 
 
 @pytest.mark.parametrize("name", ["u:SECRET@h", "a=SECRET", "x SECRET"])
-def test_the_name_of_a_file_that_is_there_is_shown(here, name):
-    """It is no address, then."""
+def test_the_name_of_an_existing_file_is_printed(here, name):
+    """Then it is not an address."""
     (here / name).write_text("a\n")
     for url in name, "keys:" + name:
         result = run("check", "-q", "--store", url, "--stats", "json", input="a\nb\n")
         assert result.lines == ["a"] and json.loads(result.err)["store"]["name"] == "keys:" + name
 
 
-# ---- servers that repeat what they are told ----
+# ---- servers that repeat their input ----
 
 FORMS = {
     "as it is": "ERR what is %s?",
@@ -160,7 +161,7 @@ def make_error(form, secret):
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("secret", ["SECRET", "my SECRET/p@ss:w%rd", '"SECRET\\\\x"', "SECRETx" * 60], ids=["short", "odd", "quoted", "long"])
 @pytest.mark.parametrize("place", ["password", "user", "environment"])
-def test_a_redis_that_echoes_what_it_is_told(form, secret, place):
+def test_a_redis_that_echoes_its_input(form, secret, place):
     def reply(words):
         return b"-" + make_error(FORMS[form], words[-1 if place != "user" else 1].decode()).encode() + b"\r\n"
 
@@ -168,7 +169,7 @@ def test_a_redis_that_echoes_what_it_is_told(form, secret, place):
     encoded = urllib.parse.quote(secret, safe="")
     user = {"password": f":{encoded}@", "user": f"{encoded}:pass@", "environment": ""}[place]
     try:
-        for shift in range(20 if form == "far behind" else 1):  # wherever the message is cut
+        for shift in range(20 if form == "far behind" else 1):  # wherever the message is truncated
             result = refused("check", "--store", f"redis://{user}127.0.0.1:{server.port}/k{'x' * shift}", input="a\n",
                              env={**os.environ, **({"REDISCLI_AUTH": secret} if place == "environment" else {})})
             assert not holds_secret(result.err) and not re.search("SECR|SECRE$|%53%45|x53.x45", result.err, re.I), result.err
@@ -177,7 +178,7 @@ def test_a_redis_that_echoes_what_it_is_told(form, secret, place):
         server.close()
 
 
-def test_a_long_password_that_is_cut_within_a_message():
+def test_a_long_password_truncated_within_a_message():
     secret = "SECRETx" * 30
     server = scripted_redis(lambda words: b"-ERR with args beginning with: '" + words[-1][:128] + b"' and more\r\n")
     try:
@@ -189,7 +190,7 @@ def test_a_long_password_that_is_cut_within_a_message():
 
 @pytest.mark.parametrize("form", ["%s", "no, not %s", "x" * 700 + "%s", "x" * 595 + "%s and more"])
 @pytest.mark.parametrize("place", ["password", "parameter", "environment", "file"])
-def test_a_postgres_that_echoes_what_it_is_told(here, form, place):
+def test_a_postgres_that_echoes_its_input(here, form, place):
     server = echoing_postgres(form)
     user, more, env = "u", "", dict(os.environ)
     if place == "password":
@@ -211,7 +212,7 @@ def test_a_postgres_that_echoes_what_it_is_told(here, form, place):
         server.close()
 
 
-def test_what_a_server_says_cannot_steer_the_terminal():
+def test_server_messages_cannot_control_the_terminal():
     server = scripted_redis(lambda words: b"-ERR \x1b[2J\x07\x9b and \x7f\r\n")
     try:
         refused("check", "--store", f"redis://127.0.0.1:{server.port}/k", input="a\n", saying="ERR %1B[2J%07%9B and %7F")
@@ -219,9 +220,9 @@ def test_what_a_server_says_cannot_steer_the_terminal():
         server.close()
 
 
-# ---- where all goes well ----
+# ---- successful runs ----
 
-def test_a_run_that_goes_well_shows_no_secret(here):
+def test_a_successful_run_prints_no_secret(here):
     server = Redis()
     try:
         server.load("t", ["a", "b"])

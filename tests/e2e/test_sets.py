@@ -15,7 +15,7 @@ def keys(here):
     return here
 
 
-def test_filter_passes_what_is_in_and_invert_what_is_not(keys):
+def test_filter_prints_members_and_invert_the_others(keys):
     run("build", "-o", "f", "-e", "1e-6", "keys")
     lines = [f"key{i}" for i in range(2000)]
     text = "\n".join(lines) + "\n"
@@ -25,7 +25,7 @@ def test_filter_passes_what_is_in_and_invert_what_is_not(keys):
 
 
 def test_a_set_never_loses_a_member(keys):
-    run("build", "-o", "f", "-m", "64", "keys")  # far too small: all false positives, no negatives
+    run("build", "-o", "f", "-m", "64", "keys")  # far too small: false positives only, no false negatives
     assert len(run("filter", "f", "keys").lines) == 1000
 
 
@@ -53,11 +53,11 @@ def test_overflow_is_reported(keys):
     overflow = json.loads(result.err.splitlines()[-1])["filter"]["overflow"]
     assert 500 < overflow < 1000
     assert json.loads(run("info", "--format", "json", "s").out)["overflow"] == overflow
-    assert f"overflow    {overflow} keys found no room" in run("info", "s").out.decode()
+    assert f"overflow    {overflow} keys were not added" in run("info", "s").out.decode()
 
 
 def test_a_filter_file_of_one_shard_is_what_the_library_loads(keys):
-    """One part of kind 1 and nothing else: weir_load_buffer() takes it."""
+    """One part of kind 1 and nothing else, which weir_load_buffer() accepts."""
     run("build", "-o", "f", "keys")
     data = (keys / "f").read_bytes()
     assert data[:4] == b"WEIR" and data[6:8] == b"\1\0"
@@ -66,14 +66,14 @@ def test_a_filter_file_of_one_shard_is_what_the_library_loads(keys):
 
 
 @pytest.mark.parametrize("order", ["sorted", "shuffled"])
-def test_strict_lets_nothing_false_pass(keys, order):
+def test_strict_removes_all_false_positives(keys, order):
     members = (keys / "keys").read_text().splitlines()
     if order == "sorted":
         members.sort()
     else:
         random.Random(2).shuffle(members)
     (keys / "exact").write_text("\n".join(members))
-    run("build", "-o", "f", "-m", "512", "keys")  # errs often
+    run("build", "-o", "f", "-m", "512", "keys")  # many false positives
     lines = [f"key{i}" for i in range(4000)]
     text = "\n".join(lines) + "\n"
     assert len(run("filter", "f", input=text).lines) > 1100
@@ -89,7 +89,7 @@ def test_strict_folds_case_as_the_filter_does(here):
                input=text).lines == ["alpha", "BETA", "élan"]
 
 
-def test_strict_with_empty_keys_and_odd_ends(here):
+def test_strict_with_empty_keys_and_missing_line_ends(here):
     (here / "keys").write_text("\na\nab\nb")
     text = "a\n\nab\nabc\nb\n"
     for order in "keys", "mixed":
@@ -106,11 +106,11 @@ def test_filter_by_a_column(keys):
 
 def test_filter_refuses_options_of_a_new_filter(keys):
     run("build", "-o", "f", "keys")
-    refused("filter", "-m", "1M", "f", input="a\n", saying="go with --keys")
+    refused("filter", "-m", "1M", "f", input="a\n", saying="apply only to --keys")
     refused("filter", "--strict", "nofile", "f", input="a\n", saying="nofile")
 
 
-def test_ask_answers_without_remembering(keys):
+def test_ask_does_not_record_keys(keys):
     run("build", "-o", "f", "-m", "64K", "keys")
     before = (keys / "f").read_bytes()
     assert run("ask", "f", input="key0\nnew one\nnew one\n").lines == [
@@ -131,25 +131,25 @@ def test_add_and_forget(here):
     run("add", "f", input="c\n")
     assert run("ask", "f", input="a\nb\nc\n").out.count(b"seen") == 3
     result = run("forget", "f", "--stats", "json", input="b\nz\n")
-    assert json.loads(result.err)["seen"] == 1  # z was never there
+    assert json.loads(result.err)["seen"] == 1  # z was never added
     assert run("ask", "f", input="a\nb\nc\n").lines == ["seen\ta", "new\tb", "seen\tc"]
 
 
-def test_forget_is_refused_where_the_filter_cannot(here):
+def test_forget_is_refused_if_the_filter_cannot_delete(here):
     run("build", "-o", "f", "-m", "64K", input="a\n")
     before = (here / "f").read_bytes()
     refused("forget", "f", input="a\n", saying="counting, cuckoo can")
     assert (here / "f").read_bytes() == before
 
 
-def test_merge_is_the_filter_of_both(here):
+def test_merge_equals_one_filter_of_both(here):
     for name, text in ("1", "a\nb\n"), ("2", "c\n"), ("both", "a\nb\nc\n"):
         run("build", "-o", name, "-m", "4K", "--seed", "1", "--shards", "2", input=text)
     run("merge", "-o", "merged", "1", "2")
     assert (here / "merged").read_bytes() == (here / "both").read_bytes()
 
 
-def test_merge_refuses_what_differs(here):
+def test_merge_refuses_different_filters(here):
     run("build", "-o", "1", "-m", "4K", "--seed", "1", input="a\n")
     run("build", "-o", "2", "-m", "4K", "--seed", "2", input="a\n")
     run("build", "-o", "3", "-m", "8K", "--seed", "1", "--shards", "2", input="a\n")
@@ -158,7 +158,7 @@ def test_merge_refuses_what_differs(here):
     assert not (here / "m").exists()
 
 
-def test_info_tells_what_a_file_is(here):
+def test_info_describes_a_file(here):
     run("dedup", "-m", "64K", "--seed", "9", "--state", "s", "--csv", "-k", "2", input="a,b\nc,b\n")
     text = run("info", "s").out.decode()
     assert "seed=9" in text and "2 keys: 1 new, 1 seen" in text and "--csv -k 2" in text
@@ -166,7 +166,7 @@ def test_info_tells_what_a_file_is(here):
     assert info["observed"] == 2 and info["records"] == "--csv -k 2"
 
 
-def test_ask_counts_what_was_seen_and_says_no_to_nothing(here):
+def test_ask_counts_hits_and_handles_no_keys(here):
     run("build", "-m", "1K", "-o", "f", input="a\nb\n")
     assert run("ask", "--count-only", "f", input="a\nx\nb\n").lines == ["2"]
     assert run("ask", "-q", "f", input="", ok=False).status == 1
@@ -186,12 +186,12 @@ def test_list_has_filters_sketches_and_screens():
     parameters = {parameter["name"]: parameter for parameter in dabf["screens"][0]["parameters"]}
     assert {"memory", "window", "theta"} <= set(parameters) and parameters["window"]["does"]
     assert run("list", "recent").lines[0] == "recent" and run("list", "cache").lines[0] == "  cache"
-    refused("list", "--format", "json", "nothing", saying="no filter, sketch or screen 'nothing'")
+    refused("list", "--format", "json", "nothing", saying="nothing: unknown filter, sketch or screen")
 
 
 @pytest.fixture
 def routers(here):
-    """Ten filters of other seeds, sizes, kinds and shards; what each has."""
+    """Ten filters with other seeds, sizes, kinds and shards; and the keys of each."""
     random.seed(5)
     pool = [f"10.{i // 256}.{i % 256}.1" for i in range(4000)]
     sets = {}
@@ -217,10 +217,10 @@ def test_which_names_the_filters_that_have_a_key(routers, threads):
         truly = {name for name in sets if key in sets[name]}
         assert truly <= found, line
         wrong += len(found - truly)
-    assert wrong <= 5  # of 30000 at most 1e-4 each: 64 KiB for 1500 keys
+    assert wrong <= 5  # at most 1e-4 of 30000 each: 64 KiB for 1500 keys
 
 
-def test_any_says_whether_one_of_them_has_it(routers):
+def test_any_reports_whether_one_of_them_has_it(routers):
     sets, pool = routers
     union = set().union(*sets.values())
     lines = run("ask", "--any", *sets, "--", "queries").lines
@@ -234,8 +234,8 @@ def test_any_says_whether_one_of_them_has_it(routers):
     assert run("ask", "-q", "--which", *sets, input="none\n", ok=False).status == 1
 
 
-def test_which_tells_how_many_answers_are_false(here):
-    """Of filters that err often, by exact truth."""
+def test_which_reports_the_rate_of_false_answers(here):
+    """For filters with many false positives, compared with exact results."""
     sets = {f"f{i}": {f"{i}:{j}" for j in range(1000)} for i in range(8)}
     for i, name in enumerate(sets):
         (here / "keys").write_text("\n".join(sets[name]) + "\n")
@@ -257,7 +257,7 @@ def test_which_tells_how_many_answers_are_false(here):
     assert both["answers"] == both["seen"] == sum(map(bool, found))
     assert both["expected_false"] == pytest.approx(sum(map(bool, found[:20000])), rel=0.04)
     said = run("ask", "--which", *sets, "--stats", "text", input=text).err
-    assert f"{stats['answers']} answers" in said and f"about {stats['expected_false']:.3g}" in said
+    assert f"{stats['answers']} lookups" in said and f"about {stats['expected_false']:.3g}" in said
     (here / "full").write_text("\n".join(pool) + "\n")
     run("build", "-o", "full.weir", "-m", "64", "full")
     stats = json.loads(run("ask", "--which", "full.weir", "--stats", "json", input="a\nb\n").err)
@@ -279,7 +279,7 @@ def test_which_in_csv_and_with_bad_records(here):
     assert (stats["records"], stats["skipped"], stats["answers"]) == (2, 1, 3)
 
 
-def test_which_refuses_with_the_right_call(routers, here):
+def test_which_refuses_other_files_with_the_command_to_use(routers, here):
     refused("ask", "--which", "r0.weir", "queries",
             saying="queries is not a filter file; files of keys come after --: "
                    "weir ask --which A.weir B.weir -- queries")
@@ -287,19 +287,19 @@ def test_which_refuses_with_the_right_call(routers, here):
     refused("ask", "--which", "queries", "r0.weir", "--", "queries", saying="not a filter file")
     refused("ask", "--which", "--", "queries", saying=["filter files", "weir ask --which A.weir"])
     refused("ask", "--which", saying="takes 1 to 65536 filter files")
-    refused("ask", "--which", "--any", "r0.weir", saying="one of the two")
+    refused("ask", "--which", "--any", "r0.weir", saying="use one of them")
     refused("ask", "--which", "r0.weir", "none.weir", saying="cannot open none.weir")
     refused("ask", "--which", "r0.weir", "--", "10.0.0.1",
             saying="echo '10.0.0.1' | weir ask --which r0.weir")
     run("top", "--state", "counts", input="a\n")
-    refused("ask", "--which", "r0.weir", "counts", saying="it holds counts, not a filter")
+    refused("ask", "--which", "r0.weir", "counts", saying="contains counts, not a filter")
     (here / "a,b.weir").write_bytes((here / "r0.weir").read_bytes())
     refused("ask", "--which", "a,b.weir", input="x\n", saying=["'a,b.weir'", "--any"])
     assert run("ask", "--any", "a,b.weir", input="x\n").lines == ["new\tx"]
 
 
 def test_more_filters_than_a_process_may_open_files(here):
-    """The soft limit is raised as far as it may be."""
+    """The soft limit is raised up to the hard limit."""
     for i in range(60):
         run("build", "-o", f"{i:02}.weir", "-m", "64", input=f"k{i}\n")
     names = [f"{i:02}.weir" for i in range(60)]
@@ -315,8 +315,8 @@ OTHERS = ["a/b", "x/12", "1.2.3.4/33", "http://1.2.3.4/8", "1.2.3.4", "1.2.3/8",
 
 
 @pytest.mark.parametrize("options", [[], ["--fixed"], ["-a", "cuckoo", "-m", "64K"]])
-def test_networks_in_a_list_are_noted_once(here, options):
-    """Addresses inside them do not match, and nothing said so."""
+def test_networks_in_a_list_are_reported_once(here, options):
+    """Addresses inside them do not match."""
     (here / "list").write_text("\n".join(OTHERS + NETWORKS) + "\n")
     built = run("build", *options, "-o", "F", "list")
     assert built.err == (f'weir: list: line {len(OTHERS) + 1} "10.0.0.0/8" and 3 more keys are networks: only these texts match, '
@@ -325,7 +325,7 @@ def test_networks_in_a_list_are_noted_once(here, options):
     assert run("filter", "F", input="10.1.2.3\n10.0.0.0/8\n").lines == ["10.0.0.0/8"]
 
 
-def test_one_network_is_noted_wherever_a_list_is_read(here):
+def test_a_network_is_reported_wherever_a_list_is_read(here):
     (here / "list").write_text("1.2.3.4\n10.0.0.0/8\n")
     said = 'list: line 2 "10.0.0.0/8" is a network: only this text matches'
     assert said in run("filter", "--keys", "list", input="a\n").err
@@ -338,6 +338,6 @@ def test_one_network_is_noted_wherever_a_list_is_read(here):
         assert "network" not in run(*command).err
 
 
-def test_other_keys_are_no_networks(here):
+def test_other_keys_are_not_networks(here):
     (here / "list").write_text("\n".join(OTHERS) + "\n")
     assert run("build", "-o", "F", "list").err == run("filter", "--keys", "list", input="a\n").err == ""

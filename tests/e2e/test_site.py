@@ -1,4 +1,4 @@
-"""make site: every page is there, every link of it leads somewhere, from a folder."""
+"""make site: every page exists, and all links between them work in a plain directory."""
 import html.parser
 import os
 import pathlib
@@ -47,7 +47,7 @@ def pages(tmp_path_factory):
     return folder, found
 
 
-def test_every_link_leads_to_a_place_in_the_folder(pages):
+def test_every_link_resolves_inside_the_directory(pages):
     folder, found = pages
     dead, count = [], 0
     for file, page in found.items():
@@ -65,7 +65,7 @@ def test_every_link_leads_to_a_place_in_the_folder(pages):
     assert dead == [] and count > 500
 
 
-def test_every_page_of_the_manual_is_there_and_is_found_from_the_first(pages):
+def test_every_page_of_the_manual_is_linked_from_the_first(pages):
     folder, found = pages
     first, docs = found[folder / "index.html"], SOURCE / "docs"
     book = found[folder / "cookbook" / "index.html"]
@@ -75,14 +75,14 @@ def test_every_page_of_the_manual_is_there_and_is_found_from_the_first(pages):
         assert name in first.links or name.removeprefix("cookbook/") in book.links, name
 
 
-def test_names_of_places_are_used_once(pages):
+def test_anchors_are_unique(pages):
     for file, page in pages[1].items():
         assert len(page.ids) == len(set(page.ids)), file
 
 
-def test_a_folder_of_others_is_left_alone(here):
+def test_a_directory_with_other_files_is_not_replaced(here):
     (here / "mine").mkdir()
     (here / "mine" / "style.css").write_text("mine")
     done = subprocess.run(["/usr/bin/env", "python3", SITE, here / "mine"], capture_output=True, text=True)
-    assert done.returncode == 1 and "holds something else" in done.stderr and done.stderr.count("\n") == 1
+    assert done.returncode == 1 and "contains other files" in done.stderr and done.stderr.count("\n") == 1
     assert (here / "mine" / "style.css").read_text() == "mine"

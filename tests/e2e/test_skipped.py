@@ -1,5 +1,5 @@
-"""Records that are left out are counted and told; those without a key go as asked; a format that was meant is
-guessed aloud or asked for. Exact truth by Python beside each."""
+"""Skipped records are counted and reported; records without a key are handled by option; a likely format is
+suggested. Each test compares with exact results in Python."""
 import gzip
 import json
 
@@ -22,7 +22,7 @@ def parse(line):
 
 
 def dedup(items, missing):
-    """What passes, and how many are skipped."""
+    """Returns the output and the number of skipped records."""
     seen, out, skipped = set(), [], []
     for number, line in enumerate(items, 1):
         record = parse(line)
@@ -37,7 +37,7 @@ def dedup(items, missing):
 
 
 @pytest.mark.parametrize("threads", ["-j1", "-j3"])
-def test_what_is_skipped_is_counted_and_the_first_is_named(here, threads):
+def test_skipped_records_are_counted_and_the_first_is_named(here, threads):
     items = JSON * 1000
     (here / "log").write_text(text(items))
     out, skipped = dedup(items, "skip")
@@ -50,7 +50,7 @@ def test_what_is_skipped_is_counted_and_the_first_is_named(here, threads):
     assert run(*command, "good").err == ""
 
 
-def test_every_command_that_skips_tells_it_once(here):
+def test_every_command_reports_skipped_records_once(here):
     (here / "log").write_text(text(JSON))
     run("build", *EXACT, "-q", "-o", "F", input="1\n")
     options = ["--jsonl", "-k", "/a", "--on-error", "skip", "log"]
@@ -62,7 +62,7 @@ def test_every_command_that_skips_tells_it_once(here):
 
 
 @pytest.mark.parametrize("missing", ["skip", "pass"])
-def test_records_without_the_key_go_as_asked(here, missing):
+def test_on_missing_decides_about_records_without_the_key(here, missing):
     items = JSON * 20
     (here / "log").write_text(text(items))
     command = ["dedup", *EXACT, "--jsonl", "-k", "/a", "--on-missing", missing]
@@ -71,16 +71,16 @@ def test_records_without_the_key_go_as_asked(here, missing):
     assert got.lines == out and f"weir: {len(skipped)} of {len(items)} records skipped" in got.err
     keyless = sum("b" in (parse(line) or {}) for line in items)
     assert (f"weir: {keyless} of {len(items)} records lack a required field and were passed\n" in got.err) == (missing == "pass")
-    refused(*command, "-q", "log", saying="log, line 5: ")  # what is malformed is another thing
+    refused(*command, "-q", "log", saying="log, line 5: ")  # malformed records are handled separately
 
 
-def test_records_without_the_key_may_stop_where_malformed_ones_do_not(here):
+def test_missing_keys_may_stop_a_run_that_skips_malformed_records(here):
     (here / "log").write_text(text(["{"] + JSON))
     command = ["dedup", *EXACT, "-q", "--jsonl", "-k", "/a", "--on-error", "skip", "--on-missing", "stop"]
     assert refused(*command, "log", saying="log, line 4: the record has no /a").lines == JSON[:1]
 
 
-def test_passed_without_a_key_is_tagged_and_in_no_filter(here):
+def test_records_printed_without_a_key_are_tagged_and_not_added(here):
     lines = ["x 1", "y", "x 1", "y", "z 2"]
     tagged = run("dedup", *EXACT, "-k", "2", "--on-missing", "pass", "--emit", "all", input=text(lines))
     assert tagged.lines == ["new\tx 1", "keyless\ty", "seen\tx 1", "keyless\ty", "new\tz 2"]
@@ -92,28 +92,28 @@ def test_passed_without_a_key_is_tagged_and_in_no_filter(here):
     assert run("top", "-q", "-k", "2", "--on-missing", "pass", input=text(lines)).lines[0].startswith("1\t2")
 
 
-# ---- what was meant ----
+# ---- suggested formats ----
 
 USERS = "id,email\n1,ann@x\n2,ann@x\n3,bob@x\n"
 
 
 @pytest.mark.parametrize("name, option", [("users.csv", "--csv"), ("users.tsv", "--tsv"), ("users.jsonl", "--jsonl"),
                                           ("users.csv.gz", "--csv"), ("users.jsonl.gz", "--jsonl")])
-def test_the_name_of_a_file_tells_its_format_where_a_column_is_named(here, name, option):
+def test_a_file_name_selects_the_format_if_a_column_is_named(here, name, option):
     content = USERS.replace(",", "\t") if option == "--tsv" else USERS
     if option == "--jsonl":
         content = '{"email": "ann@x", "n": "1, 2"}\n{"email": "ann@x"}\n'
     (here / name).write_bytes(gzip.compress(content.encode()) if name.endswith("gz") else content.encode())
     told = run("dedup", *EXACT, "-k", "email", name)
-    assert told.err == f"weir: {name} is read with {option}, by its name\n"
+    assert told.err == f"weir: {name}: reading with {option}, because of its name\n"
     plainly = run("dedup", *EXACT, option, "-k", "email", name)
     assert plainly.err == "" and plainly.out == told.out != b""
     assert run("dedup", *EXACT, "-q", "-k", "email", name).err == ""
-    # nothing is guessed where nothing is named
-    assert run("dedup", *EXACT, name).err == "" and "by its name" not in run("dedup", *EXACT, "-k", "1", name).err
+    # nothing is guessed without a column name
+    assert run("dedup", *EXACT, name).err == "" and "because of its name" not in run("dedup", *EXACT, "-k", "1", name).err
 
 
-def test_names_that_do_not_agree_tell_nothing(here):
+def test_conflicting_file_names_select_nothing(here):
     (here / "users.csv").write_text(USERS)
     (here / "users.txt").write_text(USERS)
     (here / "u.jsonl").write_text('{"email": 1}\n')
@@ -126,9 +126,9 @@ def test_names_that_do_not_agree_tell_nothing(here):
 @pytest.mark.parametrize("content, saying", [
     (USERS, "did you mean --csv?"), (USERS.replace(",", ";"), "did you mean --csv -d ';'?"),
     ('{"email": 1}\n', "did you mean --jsonl?")])
-def test_a_format_that_was_meant_is_asked_for(here, content, saying):
+def test_a_likely_format_is_suggested(here, content, saying):
     refused("dedup", "-k", "email", input=content, saying=["there is no column 'email'", saying])
-    refused("dedup", "-k", "9", input=content, saying=["field 9 is asked for", saying])
+    refused("dedup", "-k", "9", input=content, saying=["field 9 is requested", saying])
     assert "did you mean" not in refused("dedup", "-k", "email", input="id name\n1 2\n").err
     assert "did you mean" not in refused("dedup", "--csv", "-k", "mail", input=USERS).err
     for separated, saying in (";", "--csv -d ';'?"), ("\t", "--tsv?"):
@@ -141,7 +141,7 @@ AGENTS = ["Mozilla/5.0 (X11; Linux x86_64; rv:109.0)", "curl/8.5", "Mozilla/5.0 
 @pytest.mark.parametrize("content", [
     "".join(f'1.2.3.{i} - - [10/Oct/2000:13:55:36 -0700] "GET / HTTP/1.0" 200 23 "-" "{agent}"\n' for i, agent in enumerate(AGENTS)),
     "".join(f"1.2.3.4 {agent}\n" for agent in AGENTS), "one, two\nthree\n", "only, one line\n"])
-def test_a_delimiter_that_does_not_split_lines_alike_is_not_suggested(content):
+def test_a_delimiter_that_splits_lines_unevenly_is_not_suggested(content):
     for key in "user", "50":
         for options in [], ["-i", "51"]:
             assert "did you mean" not in refused("dedup", "-k", key, *options, input=content).err
@@ -149,22 +149,22 @@ def test_a_delimiter_that_does_not_split_lines_alike_is_not_suggested(content):
 
 def test_the_last_line_of_a_table_without_a_field_gets_the_hint():
     content = "a b;c\n" * 20 + "x;y\n"
-    refused("dedup", "-k", "2", input=content, saying="line 21: the record has 1 field, field 2 is asked for; did you mean --csv -d ';'?")
+    refused("dedup", "-k", "2", input=content, saying="line 21: the record has 1 field, field 2 is requested; did you mean --csv -d ';'?")
 
 
 @pytest.mark.parametrize("name, option", [("users.csv", "--csv"), ("users.csv.gz", "--csv"), ("u.tsv", "--tsv")])
-def test_a_field_by_number_of_a_file_called_csv_is_doubted(here, name, option):
+def test_a_numbered_field_of_a_csv_file_gets_a_hint(here, name, option):
     (here / name).write_text(USERS)
     done = run("dedup", "-k", "1", name)
-    assert done.err == f"weir: {name} is read as lines, with blanks between fields; did you mean {option}?\n"
+    assert done.err == f"weir: {name}: reading lines with fields separated by blanks; did you mean {option}?\n"
     assert run("dedup", "-q", "-k", "1", name).err == run("dedup", "-d", ",", "-k", "1", name).err == run("dedup", name).err == ""
 
 
-def test_two_columns_of_one_name_draw_a_note(here):
+def test_duplicate_column_names_are_reported(here):
     table = "id,k,k\n1,a,x\n2,a,y\n"
     got = run("dedup", *EXACT, "--csv", "-k", "k", input=table)
     assert got.lines == ["id,k,k", "1,a,x"]
-    assert got.err == "weir: columns 2 and 3 are both called 'k'; the first is taken, --key 3 would be the other\n"
+    assert got.err == "weir: columns 2 and 3 are both called 'k'; the first is used; for the other, use --key 3\n"
     assert run("dedup", *EXACT, "-q", "--csv", "-k", "k", input=table).err == ""
     assert run("dedup", *EXACT, "--csv", "-k", "id", input=table).err == ""
     assert run("dedup", *EXACT, "--csv", "--header", "-k", "3", input=table).lines == ["id,k,k", "1,a,x", "2,a,y"]

@@ -23,6 +23,7 @@ COMMANDS = {
     "top": ("top -n 1 t", "a\t2\t0\t0.666667\n"),
     "info": ("info f.weir", r"filter +counting memory=4096 .*"),
     "merge": ("merge -o new.weir f.weir f.weir", ""),
+    "grow": ("grow r.weir -m 8K -o new.weir", ""),
     "eval": ("eval -a recent,bloom -m 1K t", r"algorithm .*\nrecent .* 0% +0%\nbloom .* 0% +0%\n"),
     "plan": ("plan -a bloom -m 1K --count 100", r"algorithm .*\nbloom +capacity=100 .*"),
     "gen": ("gen uniform:n=3,seed=1", "(\\w+\n){3}"),
@@ -30,11 +31,12 @@ COMMANDS = {
     "help": ("help dedup", r"usage: weir dedup .*"),
     "version": ("version", r"weir \d+\.\d+\.\d+\n"),
 }
-AFTERWARDS = {  # what the file that a command wrote then answers to z, b
+AFTERWARDS = {  # the answers of the written file for z and b
     "build": ("new.weir", ["new\tz", "seen\tb"]),
     "add": ("f.weir", ["seen\tz", "seen\tb"]),
     "forget": ("f.weir", ["new\tz", "new\tb"]),
     "merge": ("new.weir", ["new\tz", "seen\tb"]),
+    "grow": ("new.weir", ["new\tz", "seen\tb"]),
 }
 
 
@@ -43,6 +45,7 @@ def files(here):
     (here / "t").write_text("a\nb\na\n")
     (here / "other").write_text("z\nb\n")
     run("build", "-a", "counting", "-m", "4K", "--seed", "1", "-o", "f.weir", "t")
+    run("build", "-a", "recent", "-m", "4K", "--seed", "1", "-o", "r.weir", "t")
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -67,13 +70,29 @@ def test_load_and_save_move_a_filter_into_a_server_and_back(files):
     assert run("ask", "back.weir", "other").lines == ["new\tz", "seen\tb"]
 
 
+@pytest.mark.skipif(not shutil.which("redis-server"), reason="redis-server is not installed")
+@pytest.mark.skipif(SANITIZED, reason="a server cannot load a sanitized module")
+@pytest.mark.parametrize("shards", ["1", "3"])
+def test_a_filter_in_servers_grows_as_a_file(here, shards):
+    server = Redis("--loadmodule", os.environ["WEIR_MODULE"])
+    keys = "".join(f"{i}\n" for i in range(9000))
+    try:
+        run("dedup", "-q", "--at", server.url("key"), "-m", "96K", "--shards", shards, "--seed", "1", input=keys)
+        run("save", "-q", "--at", server.url("key"), "-o", "saved.weir")
+        run("grow", "saved.weir", "-m", "384K", "-o", "larger.weir")
+        run("load", "-q", "--at", server.url("larger"), "larger.weir")
+        assert run("dedup", "-q", "--at", server.url("larger"), input=keys + "new\n").lines == ["new"]
+    finally:
+        server.close()
+
+
 def test_every_command_is_run():
     listed = re.findall(r"^  (\w+)  ", run("help").out.decode(), re.M)
     assert sorted(listed) == sorted([*COMMANDS, "load", "save"])
 
 
 @pytest.mark.skipif(SANITIZED, reason="once is enough")
-def test_the_demo_runs_to_its_end(tmp_path):
+def test_the_demo_completes(tmp_path):
     source = pathlib.Path(os.environ["WEIR_SOURCE"])
     (tmp_path / "scripts").mkdir()
     (tmp_path / "build/tool").mkdir(parents=True)

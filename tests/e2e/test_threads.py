@@ -1,4 +1,4 @@
-"""Shards decide the output, threads do not."""
+"""Shards determine the output, threads do not."""
 import json
 import random
 
@@ -7,7 +7,7 @@ import pytest
 from conftest import EXACT, run, unique
 
 
-def test_threads_keep_the_order_of_an_exact_set():
+def test_threads_keep_the_input_order():
     rng = random.Random(11)
     lines = [str(rng.randrange(60000)) for _ in range(200000)]
     text = "\n".join(lines) + "\n"
@@ -16,8 +16,8 @@ def test_threads_keep_the_order_of_an_exact_set():
 
 
 @pytest.mark.parametrize("filter", ["bloom", "rlbsbf", "sbf", "apbf"])
-def test_same_shards_and_seed_same_output_whatever_the_threads(filter):
-    """In a filter so small that it errs often, every change would show."""
+def test_the_number_of_threads_does_not_change_the_output(filter):
+    """The filter is so small that it has many false positives, and any other order would change them."""
     text = run("gen", "zipf:n=300k,universe=50k,alpha=0.9,fresh=20%").out
     outputs = {run("dedup", "-a", filter, "-m", "8K", "--seed", "3", "--shards", "5", "-j", threads,
                    input=text).out for threads in (1, 2, 3, 7)}
@@ -26,8 +26,8 @@ def test_same_shards_and_seed_same_output_whatever_the_threads(filter):
     assert other not in outputs
 
 
-def test_two_threads_have_one_shard_of_a_quick_filter(here):
-    """So -j 2 says what -j 1 says, in a filter so small that it errs often. Others are divided."""
+def test_two_threads_use_one_shard_of_a_fast_filter(here):
+    """So -j 2 prints the same as -j 1, even in a filter with many false positives. Other filters are divided."""
     text = run("gen", "zipf:n=300k,universe=50k,alpha=0.9,fresh=20%").out
     one, two, three = (run("dedup", "-m", "8K", "--seed", "3", "-q", "-j", threads, "--state", f"s{threads}",
                            input=text).out for threads in (1, 2, 3))
@@ -41,7 +41,7 @@ def test_two_threads_have_one_shard_of_a_quick_filter(here):
     assert "shards      2" in run("info", "f").lines
 
 
-def test_threads_without_shards_give_as_many_shards(here):
+def test_without_shards_each_thread_gets_one(here):
     run("build", "-o", "f", "-j", "3", "-m", "1M", input="a\n")
     assert "shards      3" in run("info", "f").lines
 
@@ -52,21 +52,21 @@ def test_memory_is_divided_among_shards(here):
         assert "memory      1.00 MiB" in run("info", "f").lines
 
 
-def test_threads_do_not_make_a_small_memory_invalid(here):
-    """A shard has 64 bytes at least."""
+def test_a_small_memory_limits_the_shards(here):
+    """A shard has at least 64 bytes."""
     for memory in 64, 191, 192:
         assert run("dedup", "-q", "-j", "3", "-m", memory, "--state", f"s{memory}", input="a\na\n").lines == ["a"]
         assert json.loads(run("info", "--format", "json", f"s{memory}").out)["memory"] == 192
 
 
 def test_shards_share_the_keys_evenly_and_keep_the_error(here):
-    """One filter and eight shards of it err alike: nothing is lost by dividing."""
+    """One filter and eight shards of it have the same error rate."""
     text = run("gen", "uniform:n=200k,distinct=100%").out
     counts = []
     for shards in 1, 8:
         counts.append(int(run("dedup", "-a", "bloom", "-m", "128K", "--seed", "1", "--shards",
                               shards, "--emit", "duplicates", "--count-only", input=text).out))
-    # about 3000 of each, with a standard deviation of some 60
+    # about 3000 of each, with a standard deviation of about 60
     assert counts[0] > 1000 and abs(counts[0] - counts[1]) < 0.12 * counts[0], counts
 
 
@@ -88,7 +88,7 @@ def test_every_kind_of_record_and_output_with_threads(options):
                                      ["check", "--store", "keys:set", "--screen", "cache", "-m", "8K", "--emit", "all"]],
                          ids=lambda c: c[0])
 def test_counts_and_checks_are_the_same_for_any_number_of_threads(command, options, here):
-    """In so little memory that the order of any two records would show."""
+    """With so little memory that exchanging any two records would change the result."""
     rng = random.Random(13)
     form = "x,%d" if "--csv" in options else '{"k": %d}' if options else "%d"
     (here / "in").write_text("".join(form % rng.randrange(30000) + "\n" for _ in range(60000)))

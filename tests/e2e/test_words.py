@@ -1,4 +1,4 @@
-"""The words around the data: units, notes, answers, metrics, tables."""
+"""Text around the data: units, notes, answers, metrics, tables."""
 import fcntl
 import json
 import os
@@ -20,7 +20,7 @@ from conftest import EXACT, QUICK, WEIR, refused, run
 # ---- units ----
 
 @pytest.mark.parametrize("size", ["4M", "4m", "4MB", "4mb", "4MiB", "4mib", "4096K", "0.00390625g", "4194304B"])
-def test_a_size_may_be_written_as_people_do(size, here):
+def test_sizes_are_accepted_in_common_spellings(size, here):
     run("build", "-m", size, "-o", "f", input="a\n")
     assert "memory=4194304 " in run("info", "f").lines[0]
     assert run("plan", "-m", size, "-a", "bloom", "--format", "tsv").lines == \
@@ -34,11 +34,11 @@ def test_a_size_is_read_the_same_by_every_option(here):
         assert run("top", "-S", f"memory={size}", "-q", input=line).status == 0
     refused("dedup", "--max-record", "1.5KB", input=line, saying="longer than 1536 bytes")
     for size in ["2Kb", "2KBs", "2XB", "KB"]:
-        refused("dedup", "--max-record", size, input=line, saying=[size, "does not fit"])
-        refused("dedup", "-m", size, input=line, saying=[f"memory={size}", "does not fit"])
+        refused("dedup", "--max-record", size, input=line, saying=[size, "invalid value"])
+        refused("dedup", "-m", size, input=line, saying=[f"memory={size}", "invalid value"])
 
 
-def test_a_size_that_is_refused_is_told_once(here):
+def test_an_invalid_size_is_reported_once(here):
     (here / "in").write_text("a\n")
     for call in "build -m 1 -o f in", "dedup -m 63 in", "dedup --metrics no/such/folder in", "dedup --metrics no/such/folder -o out in":
         refused(*call.split())
@@ -48,7 +48,7 @@ def test_a_size_that_is_refused_is_told_once(here):
 @pytest.mark.parametrize("size,said", [("64", "-m 64 is 64 B; -m 64M would be 64 MiB"),
                                        ("2K", "-m 2K is 2.00 KiB; -m 2M would be 2 MiB"),
                                        ("4095", "-m 4095 is 4.00 KiB; -m 4095M would be 4095 MiB")])
-def test_little_memory_draws_a_note(size, said, here):
+def test_a_tiny_memory_is_reported(size, said, here):
     (here / "k").write_text("a\n")
     for command in [["dedup"], ["build", "-o", "f"], ["filter", "--keys", "k"]]:
         asked = run(*command, "-m", size, input="a\n")
@@ -58,7 +58,7 @@ def test_little_memory_draws_a_note(size, said, here):
     assert said not in run("eval", "--synthetic", "uniform:n=1k", "-a", "bloom", "-m", size).err
 
 
-def test_a_bare_checkpoint_draws_a_note(here):
+def test_a_checkpoint_without_unit_is_reported(here):
     asked = run("dedup", "-m", "64K", "--state", "s", "--checkpoint", "30", input="a\n")
     assert asked.err == ("weir: --checkpoint 30 saves after every 30 records; "
                          "--checkpoint 30s would save every 30 seconds\n")
@@ -71,9 +71,9 @@ def test_a_bare_checkpoint_draws_a_note(here):
 
 @pytest.mark.parametrize("keys,shards", [(300, 1), (10000, 1), (10000, 8)])
 @pytest.mark.parametrize("rate", ["5%", "1%", "0.2%"])
-def test_the_error_asked_for_is_a_ceiling_of_a_set(keys, shards, rate, here):
-    """Of the filter that was built, not of an average one: one in 40 or so sets of the size that
-    theory says is above its rate by this much."""
+def test_fpr_is_the_maximum_error_of_a_set(keys, shards, rate, here):
+    """The error of the built filter, not the average: one in 40 or so sets of the computed size exceeds its rate by
+    this much."""
     (here / "keys").write_text("".join(f"k{i}\n" for i in range(keys)))
     (here / "others").write_text("".join(f"o{i}\n" for i in range(400000)))
     for seed in range(1, 2 if QUICK else 6):
@@ -86,7 +86,7 @@ def test_the_error_asked_for_is_a_ceiling_of_a_set(keys, shards, rate, here):
 # ---- --metrics ----
 
 def samples(path):
-    """name -> value of a file in the text format, each with its type before it."""
+    """name -> value of a file in the Prometheus text format; each type precedes its value."""
     found, types, helped = {}, {}, set()
     for line in path.read_text().splitlines():
         if line.startswith("# TYPE "):
@@ -106,7 +106,7 @@ def samples(path):
 
 @pytest.mark.parametrize("command", [["dedup"], ["dedup", "-j", "2"], ["filter", "--keys", "keys"], ["ask", "f"],
                                      ["check", "--store", "keys:keys"]], ids=" ".join)
-def test_metrics_are_the_figures_of_the_report(command, here):
+def test_metrics_equal_the_report(command, here):
     (here / "keys").write_text("".join(f"{i}\n" for i in range(50)))
     run("build", "-o", "f", "keys")
     text = "".join(f"{i % 70}\n" for i in range(1000))
@@ -138,8 +138,8 @@ def test_metrics_show_eviction(here, more):
     assert got["weir_filter_capacity_keys"] == pytest.approx(slots, rel=0.01)
     assert got["weir_filter_evicted_keys"] == pytest.approx(evicted, rel=0.05)
     first = 2 * distinct - got["weir_records_after_eviction_total"]
-    assert 0.6 * slots < first < slots + (4 * 16384 if more else 0)  # threads notice it some batches later
-    # A later run that observes few keys: those of the first run count too.
+    ahead = 4 * 16384 if more else 0  # the filter may be some batches ahead of the sample, or behind it
+    assert 0.6 * slots - ahead < first < slots + ahead  # threads detect it some batches later; a later run that observes few keys includes those of the first run
     run(*command, "--state", "s", input="a\nb\n")
     got = samples(here / "run.prom")
     assert got["weir_filter_evicted_keys"] > 170_000 and got["weir_records_after_eviction_total"] == 2
@@ -169,8 +169,9 @@ def test_promtool_finds_nothing(command, here):
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
+@pytest.mark.skipif(QUICK, reason="waits 15 seconds")
 def test_metrics_are_kept_up_to_date(here):
-    """Every 15 seconds, while nothing comes as well."""
+    """Every 15 seconds, also without input."""
     child = subprocess.Popen([WEIR, "dedup", "--metrics", "run.prom", "-o", "out"], stdin=subprocess.PIPE)
     child.stdin.write(b"a\nb\na\n")
     child.stdin.flush()
@@ -188,7 +189,7 @@ def test_metrics_are_kept_up_to_date(here):
     assert samples(here / "run.prom")["weir_run_ended"] == 1
 
 
-def test_metrics_that_cannot_be_written_are_told_at_once(here):
+def test_unwritable_metrics_are_reported_at_once(here):
     (here / "in").write_text("a\n")
     assert run("dedup", "--metrics", "no/such.prom", "in", ok=False).status == 2
     refused("dedup", "--metrics", "x", "-o", "x", "in", saying="--metrics at once")
@@ -206,7 +207,7 @@ def test_lists_with_crlf_match(here):
     (here / "unended").write_bytes(b"b\r\na\r")
     for end in (b"\n", b"\r\n"):
         text, hits = b"a%sc%sb%s" % (end, end, end), b"a%sb%s" % (end, end)
-        for keys in ("crlf", "sorted", "lf", "unended"):
+        for keys in ("crlf", "unended") if QUICK else ("crlf", "sorted", "lf", "unended"):
             run("build", "-q", "--seed", "1", "-o", "set", keys)
             for way in (["filter", "set"], ["filter", "--keys", keys, "--seed", "1"], ["filter", "set", "--strict", keys],
                         ["check", "--store", f"keys:{keys}"], ["check", "--store", f"keys:{keys}", "--screen", "none"]):
@@ -243,7 +244,7 @@ def test_cr_is_stripped_from_the_end_of_a_line_only(options, text, passed):
     assert run("dedup", *algorithm, "-j", "2", *options, input=text).out.decode() == passed
 
 
-def test_keep_cr_holds_for_lists_and_states(here):
+def test_keep_cr_applies_to_lists_and_states(here):
     (here / "crlf").write_bytes(b"b\r\na\r\n")
     for way in (["filter", "--keys", "crlf", "--seed", "1"], ["check", "--store", "keys:crlf"]):
         assert run(*way, "-q", "--keep-cr", input=b"a\nb\r\n").out == b"b\r\n"
@@ -266,7 +267,7 @@ def spaced(r, words):
 
 
 def test_ignore_space_equals_the_model():
-    """Lengths around every multiple of the step, white space at every place of it."""
+    """Lengths around every multiple of the vector size, with white space at every position."""
     r = random.Random(1)
     keys = [["x" * r.randrange(1, 40) for _ in range(r.randrange(5))] for _ in range(300)]
     lines = [spaced(r, r.choice(keys)) for _ in range(4000)]
@@ -318,12 +319,12 @@ def test_help_fits_into_80_columns(command):
     assert [line for line in text.splitlines() if len(line) >= 80] == []
     listed = re.findall(r"^  (?:-., |    )(--[a-z-]+)", text, re.M)
     assert len(listed) == len(set(listed))
-    others = set(COMMANDS) - set(command)  # what an option does elsewhere is told there
+    others = set(COMMANDS) - set(command)  # options documented elsewhere
     assert not re.search(r"\((?:%s)\b" % "|".join(others), text.split("options:")[-1]), text
 
 
 def examples_of(command):
-    """Lines of its help that can be typed, without what they do, which stands behind two blanks or more."""
+    """The example commands in its help, without the descriptions that follow two or more spaces."""
     lines = run("help", *command).out.decode().split("options:")[0].splitlines()
     return [re.split("  +", line.strip())[0] for line in lines if re.match(r"  (?=\S).*\bweir \w", line)]
 
@@ -332,13 +333,14 @@ VISIT = '{0}.example - - [10/Oct/2000:10:0{0}:00 -0700] "GET /{0} HTTP/1.0" 200 
 
 
 def make_what_examples_name(here):
-    (here / "access.log").write_text("".join(VISIT.format(i % 5) for i in range(40)))
+    (here / "access.log").write_text("".join(VISIT.format(i % 5) for i in range(2000)))
     (here / "proxy.log").write_text("1 get 1.example\n2 get fine.org\n")
     (here / "users.csv").write_text("id,email\n1,x@y\n2,x@y\n")
     for name in "hosts.txt", "new-hosts.txt", "few.txt", "ips.txt", "bad.txt", "today.log", "app.log":
         (here / name).write_text("1.example\nexample.org\n")
     for name in "bad", "a", "b", "eth0", "eth1":
         run("build", "-q", "-a", "counting", "-m", "64K", "-S", "capacity=100", "--seed", "1", "-o", name + ".weir", "hosts.txt")
+    run("build", "-q", "-a", "recent", "-m", "64K", "-o", "seen.weir", "hosts.txt")
     with sqlite3.connect("bad.db") as db:
         db.execute("CREATE TABLE hosts (name)")
     db.close()
@@ -350,7 +352,7 @@ def test_the_examples_of_help_run(command, here):
     examples = examples_of(command)
     assert examples or command[0] in ("help", "version")
     for line in examples:
-        if "postgres:" in line or "redis:" in line:  # of servers that are elsewhere
+        if "postgres:" in line or "redis:" in line:  # for servers on other hosts
             continue
         line = re.sub(r"\bn=\d+M", "n=100k", line.replace("tail -f", "cat"))
         done = subprocess.run(line, shell=True, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, timeout=60,
@@ -389,7 +391,7 @@ def test_files_of_keys_have_tabs_between_fields(here):
 # ---- top on a terminal ----
 
 def on_terminal(args, columns, rows=24):
-    """What is left on a terminal of this width: (standard output, standard error)."""
+    """The final content of a terminal of this width: (standard output, standard error)."""
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
     child = subprocess.Popen([WEIR, *map(str, args)], stdin=subprocess.DEVNULL, stdout=theirs, stderr=subprocess.PIPE)
@@ -431,7 +433,7 @@ def test_top_fits_the_terminal(columns, here):
 @pytest.mark.parametrize("columns", [40, 50, 60, 80])
 @pytest.mark.parametrize("command", [["help"], *(["help", c] for c in COMMANDS), ["list"], ["list", "recent"]], ids=" ".join)
 def test_help_and_lists_fit_the_terminal(columns, command):
-    """But for lines that can be typed, which are not broken."""
+    """Except commands to copy, which are not broken."""
     lines = on_terminal(command, columns)[0].splitlines()
     assert [line for line in lines if len(line) >= columns and "weir " not in line and "redis://" not in line] == []
     words = " ".join(" ".join(lines).split())
@@ -449,13 +451,13 @@ def test_tables_fit_the_terminal(columns, command):
     text, _ = on_terminal(command, columns)
     lines = text.splitlines()
     assert all(len(line) < columns for line in lines), lines
-    assert len(lines[0].split()) in ([5] if columns >= 60 else [3, 4, 5]) and re.search(r"\d [KM]iB ", lines[1])
+    assert len(lines[0].split()) in ([5, 6] if columns >= 60 else [3, 4, 5]) and re.search(r"\d [KM]iB ", lines[1])
     wide, _ = on_terminal([*command, "--wide"], columns)
-    assert len(wide.splitlines()[0].split()) > 7 and not re.search(r"\de-\d", text + wide)
-    assert max(map(len, wide.splitlines())) > 100
+    assert len(wide.splitlines()[0].split()) >= 7 and not re.search(r"\de-\d", text + wide)
+    assert max(map(len, wide.splitlines())) > 90
 
 
-def test_rates_of_a_table_are_those_of_the_figures():
+def test_rates_in_a_table_equal_the_report():
     args = ["eval", "-q", "--synthetic", "uniform:n=20k,distinct=60%,seed=1", "-m", "4K", "--seed", "1", "-a", "recent,bloom,sbf"]
     rows = json.loads(run(*args, "--format", "json").out)
     shown = [re.split("  +", line) for line in run(*args).lines]
@@ -473,14 +475,14 @@ def test_lists_fit_80_columns():
         assert [line for line in run("list", *name).lines if len(line) >= 80] == []
 
 
-# ---- what a window is ----
+# ---- windows ----
 
 N = 1000
-LATE = {"recent": 1.25 * N + 20, "two-buffer": 2 * N + 20, "apbf": N + 16 * N / 10}  # apbf halves what is left per slice
+LATE = {"recent": 1.25 * N + 20, "two-buffer": 2 * N + 20, "apbf": N + 16 * N / 10}  # apbf halves the remaining keys per slice
 
 
 def seen_after(filter, gap, filler, times=1):
-    """Of 20 keys, how many are seen when they come again after so many records; after the last gap."""
+    """How many of 20 keys are seen when they repeat after each gap in records."""
     slices = ["-S", "slices=10"] if filter == "apbf" else []
     keys, lines = [f"key{i}" for i in range(20)], []
     for time in range(times):
@@ -491,8 +493,8 @@ def seen_after(filter, gap, filler, times=1):
 
 
 @pytest.mark.parametrize("filter", LATE)
-def test_a_window_is_so_many_records(filter):
-    """The one meaning: who came within the latest N records is seen, whatever these are; a repeat counts as coming."""
+def test_a_window_is_a_number_of_records(filter):
+    """Keys among the latest N records are seen, whatever those records are; a repeat counts as an occurrence."""
     for filler in str, lambda i: str(i % 3), lambda i: str(i // 2):
         assert seen_after(filter, N - 20, filler) == 20
         assert seen_after(filter, N - 20, filler, times=5) == 20  # renewed each time
@@ -503,8 +505,8 @@ def test_a_window_of_new_keys_ends(filter):
     assert seen_after(filter, LATE[filter], str) <= 1
 
 
-def test_windows_of_repeats_end_by_records_or_go_on():
-    """weir counts records. The others count new keys: while none come, nothing is forgotten."""
+def test_windows_of_repeats_end_by_records_or_stay():
+    """weir counts records. Other filters count new keys: without any, nothing is forgotten."""
     assert seen_after("recent", LATE["recent"], lambda i: "same") <= 1
     assert seen_after("two-buffer", 20 * N, lambda i: "same") == 20
     assert seen_after("apbf", 20 * N, lambda i: "same") == 20

@@ -1,4 +1,4 @@
-"""Checksums as a stranger would make them: of RDB payloads, and of parts of weir's files."""
+"""Correct checksums for forged RDB payloads and forged parts of weir's files."""
 import ctypes
 import ctypes.util
 import struct
@@ -26,7 +26,7 @@ def crc64(data):
 
 
 def payload(body):
-    """What DUMP gives, for a body with its version."""
+    """A payload of DUMP, for a body with its version."""
     return body + struct.pack("<Q", crc64(body))
 
 
@@ -40,7 +40,7 @@ def sum64(data, seed=0):
 
 
 def seal(file):
-    """The same file with right checksums in every part, as far as its lengths can be believed."""
+    """The same file with correct checksums in every part, up to the first invalid length."""
     out, at = bytearray(file), 0
     while at + 64 <= len(out) and out[at:at + 4] == b"WEIR":
         length, = struct.unpack_from("<Q", out, at + 8)

@@ -18,7 +18,7 @@ class Node(Weir):
         return steady_port()
 
     def call_one(self, *words):
-        """Over a connection of its own, since servers come and go."""
+        """Uses a new connection, because servers are started and stopped."""
         client = self.client()
         try:
             return client(*words)
@@ -34,13 +34,13 @@ class Node(Weir):
         return self.process.poll() is None
 
     def told(self, *words):
-        """What INFO or CLUSTER INFO says, by name."""
+        """The fields of INFO or CLUSTER INFO, by name."""
         text = self.call_one(*words).decode()
         return dict(line.split(":", 1) for line in text.split("\r\n") if ":" in line)
 
 
 class Cluster:
-    """timeout in milliseconds: after so long without an answer a node is taken for dead by the others."""
+    """timeout in milliseconds: without an answer for this time, a node is considered dead."""
 
     def __init__(self, masters=3, replicas=3, timeout=2000, options=()):
         self.nodes = []
@@ -82,7 +82,7 @@ class Cluster:
         return f"redis://127.0.0.1:{self.port}/{name}"
 
     def is_ok(self):
-        """Every slot has a master that runs, all nodes agree, and every replica has its master."""
+        """Every slot has a running master, all nodes agree, and every replica is connected."""
         try:
             return all(self.is_well(node) for node in self.alive()) and \
                 len({self.slots_of(node) for node in self.alive()}) == 1
@@ -111,7 +111,7 @@ class Cluster:
         raise AssertionError(f"slot {slot} has no master")
 
     def move_slot(self, slot, source, target):
-        """As redis-cli --cluster reshard does, key by key, under the eyes of the clients."""
+        """As redis-cli --cluster reshard, key by key, while clients run."""
         target.call_one("CLUSTER", "SETSLOT", slot, "IMPORTING", source.name)
         source.call_one("CLUSTER", "SETSLOT", slot, "MIGRATING", target.name)
         while keys := source.call_one("CLUSTER", "GETKEYSINSLOT", slot, 10):

@@ -1,4 +1,4 @@
-"""Public clients work as they are: Debian's python3-redis and node-redis."""
+"""Public clients work unchanged: Debian's python3-redis and node-redis."""
 import os
 import pathlib
 import shutil

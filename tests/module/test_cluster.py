@@ -72,7 +72,7 @@ def test_a_replica_takes_over_with_the_same_bytes(cluster):
 # ---- scripts/cluster ----
 
 def free_range():
-    """Six ports, and the six that their nodes talk on."""
+    """Six ports, and the six ports of the cluster bus."""
     for _ in range(1000):
         first = random.randrange(20000, 50000)
         sockets = []
@@ -117,12 +117,12 @@ def test_the_script_for_users(script):
     with socket.create_connection(("127.0.0.1", port)):
         other = subprocess.run([SCRIPT, "up", str(port)], capture_output=True, text=True,
                                env={**os.environ, "CLUSTER_HOME": str(script.home) + "-other", "WEIR_MODULE": MODULE})
-    assert other.returncode == 2 and f"port {port} or {port + 10000} is taken" in other.stderr
+    assert other.returncode == 2 and f"port {port} or {port + 10000} is in use" in other.stderr
     assert not pathlib.Path(str(script.home) + "-other").exists()
     assert script("down").stdout == "cluster: down\n" and not script.home.exists()
     assert script("down").returncode == 0
     gone = script("status")
-    assert gone.returncode == 2 and "there is none" in gone.stderr
+    assert gone.returncode == 2 and "not running" in gone.stderr
 
 
 @pytest.mark.parametrize("words", [[], ["up", "x"], ["up", 80], ["up", 60000], ["sideways"], ["down", 5]])

@@ -1,4 +1,4 @@
-"""CMS.*: count-min sketches as clients of RedisBloom know them."""
+"""CMS.*: count-min sketches, compatible with clients of RedisBloom."""
 import random
 
 import pytest
@@ -69,8 +69,9 @@ def test_errors(r):
     refused(r, "CMS.INCRBY", "c", "a", 1, "b", saying="wrong number of arguments")
     r("SET", "s", "x")
     for command in ["INCRBY", "s", "a", 1], ["QUERY", "s", "a"], ["INFO", "s"], ["MERGE", "s", 1, "c"], \
-            ["MERGE", "c", 1, "s"], ["INITBYDIM", "s", 1, 1]:
+            ["MERGE", "c", 1, "s"]:
         refused(r, "CMS." + command[0], *command[1:], saying="WRONGTYPE")
+    assert refused(r, "CMS.INITBYDIM", "s", 1, 1) == "CMS: key already exists"
 
 
 def test_overflow(r):

@@ -1,4 +1,4 @@
-"""The examples of docs/module.md and README.md give what they say, in their order."""
+"""The examples of docs/module.md and README.md match their output, in order."""
 import os
 import pathlib
 import re

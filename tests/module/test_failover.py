@@ -1,5 +1,5 @@
-"""weir dedup --at a cluster, while its servers die, move and stay away: what comes out is what one process alone would
-pass."""
+"""weir dedup --at a cluster, while its servers fail, move and stay down: the output equals that of one
+process."""
 import os
 import random
 import re
@@ -17,7 +17,7 @@ FILTER = ["-a", "bloom", "-m", "8M", "-S", "k=6", "--seed", "7", "--shards", str
 
 
 def stream(seed, n):
-    """Lines, about every second of which came before."""
+    """Lines; about half of them are repeats."""
     rng = random.Random(seed)
     return [b"record %d" % rng.randrange(n * 5 // 8) for _ in range(n)]
 
@@ -29,7 +29,7 @@ def alone(lines):
 
 
 class Run:
-    """A run that is fed in thirds, so that something can be done to the servers in the middle of it."""
+    """A run that gets its input in thirds, so a test can change the servers in between."""
 
     def __init__(self, cluster, name, *options):
         self.process = subprocess.Popen(
@@ -73,7 +73,7 @@ def cluster():
 
 @pytest.mark.parametrize("time", range(10 if LONG else 1))
 def test_a_master_is_killed_in_mid_stream(cluster, time):
-    """With --wait 1 all that was passed is known afterwards, and every record is passed once."""
+    """With --wait 1, all passed keys are in the filter afterwards, and every record passes once."""
     lines = stream(time, 60_000)
     expected = alone(lines)
     cluster.wait_until_ok()

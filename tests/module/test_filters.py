@@ -177,7 +177,7 @@ def test_without_create_a_key_must_be_there(r):
 
 
 def test_items_may_have_a_time_each(r):
-    """As one command for each of them would have it."""
+    """The same result as one command per item."""
     for key in "one", "each":
         r("WEIR.CREATE", key, "recent memory=64K span=1m seed=1")
     shown = [(1000 + 7000 * i, f"k{i * i % 11}") for i in range(60)]
@@ -234,7 +234,7 @@ def test_more_producers_than_are_remembered(r):
 
 
 def test_no_number_of_a_dropped_producer_is_applied_again(r):
-    """Neither zero, nor a lower one after it came again."""
+    """Old numbers of an evicted producer are rejected, also 0, and also after a newer number was accepted."""
     r("WEIR.CREATE", "f", EXACT)
     assert r("WEIR.OBSERVE", "f", "ONCE", "p", 0, "x") == [0]
     r.pipeline([["WEIR.OBSERVE", "f", "ONCE", f"p{i}", 0, f"x{i}"] for i in range(1024)])

@@ -1,4 +1,4 @@
-"""Any words to a real server, with a replica: it stays up, and what it answers is an error or right. Some thousand commands;
+"""Any words to a real server, with a replica: it stays up and replies with an error or a correct result. Some thousand commands;
 for a minute with WEIR_LONG=1."""
 import random
 import time
@@ -109,7 +109,7 @@ class Fuzz:
         return self.any_command() if kind < .45 else self.sound_command() if kind < .8 else self.payload_command()
 
     def check_what_is_remembered(self):
-        """What was taken is there at once, whatever was done to the key before."""
+        """Accepted data is visible at once, independent of the key's history."""
         key, item = self.rng.choice(KEYS), f"i{self.rng.randrange(10**6)}"
         self.r("PERSIST", key)  # or it may expire between the two
         for add, ask in ("BF.ADD", "BF.EXISTS"), ("CF.ADD", "CF.EXISTS"):

@@ -1,4 +1,4 @@
-"""Nothing that comes from outside stops the server: errors or right answers, and it goes on."""
+"""Untrusted input never stops the server: it replies with errors or correct results."""
 import os
 import pathlib
 import random
@@ -37,7 +37,7 @@ def made(r, family):
 
 
 def tried(r, load):
-    """Load, and if that was taken use it in every way; its digest, or None."""
+    """Load a payload; if it is accepted, run every command on it. Returns its digest, or None."""
     replies = r.pipeline([["DEL", "k"], load, ["DEBUG", "DIGEST-VALUE", "k"]])
     if isinstance(replies[1], Error):
         return None
@@ -91,7 +91,7 @@ def test_load_with_every_byte_changed_and_checksums_forged(r, family):
 
 
 def test_numbers_that_are_lies(r):
-    """Heads that claim much, with right checksums: refused before memory is asked for."""
+    """Headers with large sizes and correct checksums are rejected before memory is allocated."""
     for family in list(MAKE)[:6]:
         made(r, family)
         file = bytearray(r("WEIR.SAVE", "k", 0)[1])
@@ -129,7 +129,7 @@ NUMBERS = ["", "0", "-1", "1", "9223372036854775807", "-9223372036854775808", "1
 
 
 def test_arguments_of_every_kind(r):
-    """Every command with arguments that no sane client sends."""
+    """Every command with extreme arguments."""
     rng = random.Random(7)
     names = sorted(row[0].decode() for row in r("COMMAND")
                    if row[0].startswith((b"weir.", b"bf.", b"cms.", b"topk.", b"cf.")))

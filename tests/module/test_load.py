@@ -46,7 +46,7 @@ def written(seed):
 
 
 def caught_up(r, s):
-    """The replica has all that the master has. (WAIT knows only of what its own connection wrote.)"""
+    """The replica has all keys of the master. (WAIT covers only writes of its own connection.)"""
     def offset(client, name):
         return re.search(name + rb":(\d+)", client("INFO", "replication")).group(1)
 

@@ -1,4 +1,4 @@
-"""What the server knows of the module: settings, commands, keys, categories, events."""
+"""The module's declarations to the server: settings, commands, keys, categories, events."""
 import os
 import time
 
@@ -106,15 +106,25 @@ def test_settings(start):
     r("WEIR.OBSERVE", "f", "a")
     assert r("WEIR.INFO", "f", "spec").startswith(b"sbf memory=16384 ")
     refused(r, "WEIR.CREATE", "g", "recent memory=2M", saying="WEIRMEMORY")
-    told = r("CONFIG", "GET", "weir.*")
-    assert dict(zip(told[::2], told[1::2])) == {b"weir.default": b"sbf memory=16K", b"weir.largest": b"1048576",
-                                                b"weir.dialect": b"redis"}
+    flat = r("CONFIG", "GET", "weir.*")
+    assert dict(zip(flat[::2], flat[1::2])) == {
+        b"weir.default": b"sbf memory=16K", b"weir.largest": b"1048576", b"weir.dialect": b"redis",
+        b"weir.bf-error-rate": b"0.01", b"weir.bf-initial-size": b"100", b"weir.bf-expansion-factor": b"2",
+        b"weir.cf-initial-size": b"1024", b"weir.cf-bucket-size": b"2", b"weir.cf-max-iterations": b"20",
+        b"weir.cf-expansion-factor": b"1", b"weir.cf-max-expansions": b"32"}
+    r("CONFIG", "SET", "weir.bf-error-rate", ".001", "weir.bf-initial-size", 500, "weir.bf-expansion-factor", 0)
+    r("BF.ADD", "defaults", "a")
+    assert r("BF.INFO", "defaults", "CAPACITY") == [500] and r("BF.INFO", "defaults", "EXPANSION") == [None]
+    refused(r, "CONFIG", "SET", "weir.bf-error-rate", "1", saying="above 0 and below 1")
+    r("CONFIG", "SET", "weir.cf-initial-size", 64, "weir.cf-bucket-size", 4)
+    r("CF.ADD", "cuckoo", "a")
+    assert r("CF.INFO", "cuckoo")[2:4] == [b"Number of buckets", 16] or r("CF.INFO", "cuckoo")[2:4] == ["Number of buckets", 16]
     r("CONFIG", "SET", "weir.largest", "4mb", "weir.default", "bloom memory=8K")
     r("WEIR.CREATE", "g", "recent memory=2M")
     r("WEIR.OBSERVE", "h", "a")
     assert r("WEIR.INFO", "h", "spec").startswith(b"bloom memory=8192 ")
     refused(r, "CONFIG", "SET", "weir.default", "nothing", saying="nothing")
-    refused(r, "CONFIG", "SET", "weir.default", "fuse capacity=10", saying="takes no new keys")
+    refused(r, "CONFIG", "SET", "weir.default", "fuse capacity=10", saying="cannot add keys")
     refused(r, "CONFIG", "SET", "weir.dialect", "latin")
     assert r("CONFIG", "GET", "weir.default") == [b"weir.default", b"bloom memory=8K"]
     refused(r, "BF.RESERVE", "b", .0001, 10_000_000, saying="Insufficient memory")
@@ -129,7 +139,7 @@ def test_arguments_that_are_wrong(start, arguments, why):
 
 
 def test_the_limit_is_for_clients_only(start):
-    """What a master allowed is carried out by its replicas, and loaded again."""
+    """Commands that a master accepted are executed by its replicas, and loaded again."""
     master, replica = start(), start("LARGEST", "64kb")
     r, s = master.client(), replica.client()
     r("WEIR.CREATE", "before", "recent memory=1M")
@@ -181,8 +191,10 @@ def test_keyspace_events(server, r):
     r("WEIR.OBSERVE", "k", "a")
     r("DEL", "k")
     r("BF.ADD", "k", "a")
-    told = [listener.read()[2] for _ in range(4)]
-    assert told == [b"weir.create", b"weir.observe", b"del", b"bf.add"]
+    r("BF.ADD", "k", "a")  # changes nothing
+    r("BF.MADD", "k", "a", "b")
+    events = [listener.read()[2] for _ in range(5)]
+    assert events == [b"weir.create", b"weir.observe", b"del", b"bf.add", b"bf.add"]
     r("CONFIG", "SET", "notify-keyspace-events", "")
 
 
@@ -248,7 +260,59 @@ def test_errors_in_the_words_of_valkey(start):
 
 
 def test_two_of_them(server, r):
-    """A module of the same commands is not loaded twice, and the server goes on."""
+    """A second module with the same commands is rejected, and the server keeps running."""
     with pytest.raises(ReplyError):
         r("MODULE", "LOAD", os.environ["WEIR_MODULE"], "NAME", "other")
     assert r("BF.ADD", "b", "a") == 1
+
+
+def section(r, name):
+    lines = r("INFO", name).decode().split("\r\n")
+    return {k: int(v) for k, v in (line.split(":") for line in lines if ":" in line)}
+
+
+def test_info(start):
+    r = start().client()
+    assert section(r, "weir_stats") == {"weir_values": 0, "weir_evictions": 0, "weir_merges": 0, "weir_background_jobs": 0,
+                                        "weir_longest_call_usec": 0}
+    used = section(r, "weir_memory")["weir_bytes"]
+    r("WEIR.CREATE", "a", "bloom memory=1M seed=1")
+    r("COPY", "a", "b")
+    r("WEIR.MERGE", "a", 1, "b")
+    r("TOPK.RESERVE", "t", 1)
+    r("TOPK.ADD", "t", "x", "y", "y")
+    r("BF.MADD", "f", *range(5000))
+    stats, memory = section(r, "weir_stats"), section(r, "weir_memory")
+    assert (stats["weir_values"], stats["weir_evictions"], stats["weir_merges"]) == (4, 1, 1)
+    assert stats["weir_longest_call_usec"] > 0
+    keys = r("KEYS", "*")
+    usage = sum(r("MEMORY", "USAGE", key) for key in keys)
+    assert used == 0 and .95 * usage < memory["weir_bytes"] <= usage and memory["weir_largest"] == 1 << 30
+    r("FLUSHALL")
+    assert section(r, "weir_memory")["weir_bytes"] == 0 == section(r, "weir_stats")["weir_values"]
+
+
+def used_memory(r):
+    return int(r("INFO", "memory").split(b"used_memory:")[1].split(b"\r")[0])
+
+
+def test_memory_usage_is_what_the_allocator_counts(start):
+    r = start("LARGEST", "0").client()
+    for command in ["WEIR.CREATE", "k", "recent memory=9M"], ["BF.RESERVE", "k", .001, 700_000], ["CF.RESERVE", "k", 900_000], \
+            ["CMS.INITBYDIM", "k", 300_000, 5], ["TOPK.RESERVE", "k", 1000, 40_000, 5, .9], \
+            ["BF.INSERT", "k", "CAPACITY", 1000, "EXPANSION", 1, "ITEMS", *range(200_000)]:
+        r("FLUSHALL")
+        r("MEMORY", "PURGE")
+        empty = used_memory(r)
+        r(*command)
+        taken = used_memory(r) - empty
+        assert taken < 1.05 * r("MEMORY", "USAGE", "k") + 200_000, command[0]
+
+
+def test_the_name_bf(start):
+    """Clients look for this name, and skip what the version does not have."""
+    r = start("NAME", "bf").client()
+    module = r("MODULE", "LIST")[0]
+    assert module[3] == 20820
+    assert section(r, "bf_stats")["bf_values"] == 0
+    assert r("CONFIG", "GET", "bf.bf-initial-size") == [b"bf.bf-initial-size", b"100"]

@@ -1,4 +1,4 @@
-"""TOPK.*: the most frequent items, as clients of RedisBloom know them."""
+"""TOPK.*: the most frequent items, compatible with clients of RedisBloom."""
 import collections
 import random
 
@@ -58,7 +58,7 @@ def test_many_are_found_among_many(r):
 
 
 def test_who_is_expelled_is_not_found_any_more(r):
-    """The list and the questions agree after thousands have come and gone."""
+    """TOPK.LIST and TOPK.QUERY agree after thousands of items were inserted and evicted."""
     reserve(r, "t", 100, 5000, 4, .9)
     rng = random.Random(5)
     inside = set()
@@ -110,8 +110,9 @@ def test_errors(r):
     for command in ["ADD", "a"], ["INCRBY", "a", 1], ["QUERY", "a"], ["COUNT", "a"], ["LIST"], ["INFO"]:
         assert refused(r, "TOPK." + command[0], "none", *command[1:]) == "TopK: key does not exist"
     r("SET", "s", "x")
-    for command in ["ADD", "a"], ["INCRBY", "a", 1], ["QUERY", "a"], ["COUNT", "a"], ["LIST"], ["INFO"], ["RESERVE", 3]:
+    for command in ["ADD", "a"], ["INCRBY", "a", 1], ["QUERY", "a"], ["COUNT", "a"], ["LIST"], ["INFO"]:
         refused(r, "TOPK." + command[0], "s", *command[1:], saying="WRONGTYPE")
+    assert refused(r, "TOPK.RESERVE", "s", 3) == "TopK: key already exists"
     r("TOPK.RESERVE", "t", 3)
     assert refused(r, "TOPK.LIST", "t", "x") == "WITHCOUNT keyword expected"
     refused(r, "TOPK.INCRBY", "t", "a", saying="wrong number of arguments")

@@ -112,7 +112,7 @@ def test_what_is_no_file_leaves_no_key(r):
 
 
 def test_files_of_the_command(r, tmp_path):
-    """What weir build makes is loaded, what is saved is asked by weir ask."""
+    """A file of weir build can be loaded, and a saved file can be read by weir ask."""
     keys = "".join(f"key{i}\n" for i in range(2000))
     file = tmp_path / "f.weir"
     subprocess.run([WEIR, "build", "-o", file, "-"], input=keys.encode(), check=True)

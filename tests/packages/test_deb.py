@@ -1,6 +1,6 @@
-"""make deb: packages of equal bytes twice, that lintian finds no error in, and that each in a fresh root install, do the
-first example of their page, and leave nothing behind. WEIR_DEBS names a folder of packages and WEIR_ROOT one that debootstrap
-has made, so that neither is made anew."""
+"""Debian packages (make deb): two builds give equal bytes, lintian reports no error, and each package installs in a
+new root, runs the first example of its page and leaves nothing behind after removal. WEIR_DEBS may name a directory
+of packages, and WEIR_ROOT one made by debootstrap, to save the time of creating them."""
 import hashlib
 import os
 import pathlib
@@ -45,15 +45,15 @@ def test_there_is_a_package_for_each_part(debs):
 
 
 def test_two_builds_give_equal_bytes(debs, tmp_path):
-    """In another folder, with another number of letters."""
+    """The second build runs in a directory with a path of another length."""
     again = build(tmp_path / "once-more-elsewhere")
     assert sums(again) == sums(debs) and len(sums(debs)) >= len(PACKAGES)
 
 
-# ---- a fresh root ----
+# ---- a new root ----
 
 def apts():
-    """Where apt gets this system's own packages from: (address, release)."""
+    """Returns (address, release) of the package archive of this system."""
     codename = re.search(r"^VERSION_CODENAME=(\w+)", pathlib.Path("/etc/os-release").read_text(), re.M)[1]
     out = subprocess.run(["apt-get", "indextargets", "--format", "$(REPO_URI) $(RELEASE)", "Identifier: Packages"],
                          capture_output=True, text=True, check=True).stdout
@@ -62,7 +62,7 @@ def apts():
 
 @pytest.fixture(scope="session")
 def root(tmp_path_factory):
-    """Debian as it is first installed; every test has it as the one before left it, which is as it was."""
+    """A minimal Debian system. Each test removes what it installed."""
     if os.geteuid() != 0:
         pytest.skip("a fresh root needs root's rights")
     source = apts()
@@ -92,7 +92,7 @@ def inside(root, script, input=None):
 
 
 def block(page, language, having=""):
-    """The first code of a page, or the first that has a word."""
+    """Returns the first code block of a page, or the first one that contains `word`."""
     text = (SOURCE / page).read_text()
     return next(b for b in re.findall(rf"```{language}\n(.*?)```", text, re.S) if having in b)
 
@@ -114,7 +114,7 @@ def command(root):
 
 
 def module(root):
-    """The first questions of its page, and their answers as redis-cli prints them."""
+    """Returns the first commands of the module's page and their replies as redis-cli prints them."""
     said = re.search(r"```\n((?:>.*\n.*\n)+)", (SOURCE / "docs/module.md").read_text())[1].splitlines()[:4]
     start = "redis-server --port 0 --unixsocket /tmp/redis.sock --save '' --daemonize yes --dir /tmp --loadmodule /usr/lib/redis/modules/weir.so"
     ask = "redis-cli --no-raw -s /tmp/redis.sock"
@@ -134,7 +134,7 @@ def python(root):
     inside(root, "cd /tmp && python3 -m doctest first.txt && rm first.txt")
 
 
-# What else its page supposes to be there, and the example.
+# Files that the pages assume, and the example of each package.
 TRIED = {
     "libweir0": ("", library),
     "libweir-dev": ("gcc libc6-dev pkg-config", headers),
@@ -145,19 +145,19 @@ TRIED = {
 }
 
 
-def test_every_package_is_tried():
+def test_every_package_is_tested():
     assert set(TRIED) == set(PACKAGES)
 
 
 def files(root):
-    """All that is there, but for what apt and dpkg remember of their own doings."""
+    """Returns all files except those that apt and dpkg keep."""
     out = inside(root, "find / -xdev \\( -path /proc -o -path /sys -o -path /dev -o -path /var/cache -o -path /var/lib/apt -o "
                        "-path /var/lib/dpkg -o -path /var/log -o -path /tmp \\) -prune -o -print")
     return {line for line in out.splitlines() if "weir" in line.lower()}
 
 
 @pytest.mark.parametrize("package", PACKAGES)
-def test_a_package_in_a_fresh_root(root, debs, package):
+def test_a_package_installs_works_and_is_removed_completely(root, debs, package):
     also, example = TRIED[package]
     if also:
         inside(root, f"apt-get update && apt-get install -y --no-install-recommends {also}")

@@ -14,11 +14,11 @@ struct row {
     struct rates printed;
 };
 
-/* False if the file is not what it should be. */
+/* Returns false if the file is invalid. */
 bool read_rows(const char *file, struct row rows[ROWS]);
 
-/* The filter of a row, as we call it. Two columns of the paper need a reading: its
- * `rsbf` is our rsbf-tables, its `sbf` is K=2, one bit, P=4. */
+/* The filter of a row under its name in weir. Two columns of the paper are interpreted: its `rsbf`
+ * is rsbf-tables, and its `sbf` has K=2, one bit and P=4. */
 void filter_of(const struct row *r, char name[48]);
 
 #endif

@@ -1,14 +1,14 @@
-/* bera2012.c - the tables of Bera et al. 2012: 165 rows, each at 1/100 of its
- * memory and records, which changes nothing but the sampling noise.
+/* bera2012.c - the tables of Bera et al. 2012: 165 rows, each with 1/100 of its memory and records,
+ * which changes only the sampling noise.
  *
- * Two rows are run at 1/10: they keep 3.8 and 3.9 % from the figure, and the
- * noise at 1/100 (one sigma is 0.2 % of the figure there) would decide.
+ * Two rows run with 1/10. They differ from the paper's figure by 3.8 and 3.9 %, too close to the
+ * tolerance for the noise at 1/100 (one sigma is 0.2 % of the figure).
  *
- * Its `sbf` (bera.h has the readings) is slipped at 512 MiB: that is 2^32 cells,
- * and a random start of 31 bits never lowers the upper half of them. Those six
- * rows are what a model with the slip gives; ours are what one without gives.
+ * The paper's `sbf` (bera.h) has an error at 512 MiB, which is 2^32 cells: a random start of 31
+ * bits never decrements the upper half. A model with this error gives those six rows; weir equals a
+ * model without it.
  *
- * Every ninth row is run; all of them with WEIR_LONG=1. */
+ * Every 13th row runs; all rows with WEIR_LONG=1. */
 #include "papers/bera.h"
 
 #include <math.h>
@@ -16,10 +16,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SHARE 0.04      /* a row agrees within 4 % of the figure */
-#define DISTANCE 0.0015 /* or 0.15 percentage points, in both columns */
-#define ROWS_APART 9    /* no common factor with a table of 20 rows: all kinds come up */
-#define FIRST_ROW 4     /* and not the two that take long */
+#define SHARE 0.04      /* a row agrees if both columns are within 4 % of the figure */
+#define DISTANCE 0.0015 /* or within 0.15 percentage points */
+/* ROWS_APART has no common factor with a table of 20 rows, so all kinds of rows are tested. */
+#define ROWS_APART 13
+#define FIRST_ROW 4 /* without the two slow ones */
 #define SEED 20120412
 
 static const char *rows_file;
@@ -89,7 +90,7 @@ static bool is_slipped(const struct row *r)
     return strcmp(r->filter, "sbf") == 0 && r->mib == 512;
 }
 
-static void every_row_comes_out_as_printed(void **state)
+static void every_row_is_reproduced(void **state)
 {
     int first = is_long() ? 0 : FIRST_ROW, apart = is_long() ? 1 : ROWS_APART, differ = 0;
 
@@ -100,7 +101,7 @@ static void every_row_comes_out_as_printed(void **state)
     assert_int_equal(differ, 0);
 }
 
-/* SBF once more, as plainly as can be; runs to lower start below `starts`. */
+/* SBF, written as simply as possible; runs of decremented cells start below `starts`. */
 static struct rates model_sbf(const struct row *r, uint64_t cells, uint64_t starts)
 {
     uint64_t keys = (uint64_t)uniform_keys((double)records_of(r), r->distinct);
@@ -128,9 +129,9 @@ static struct rates model_sbf(const struct row *r, uint64_t cells, uint64_t star
     return (struct rates){(double)wrong[0] / (double)all[0], (double)wrong[1] / (double)all[1]};
 }
 
-/* The row of 1e9 records, 60 % distinct, is the one whose honest figure is
- * known from elsewhere: 1.35 / 33.8. */
-static void sbf_at_512_mib_is_printed_with_a_slip_that_we_do_not_make(void **state)
+/* The correct figure for the row of 1e9 records, 60 % distinct, is known from another source: 1.35
+ * / 33.8. */
+static void sbf_at_512_mib_is_reproduced_only_with_the_papers_error(void **state)
 {
     int differ = 0;
 
@@ -161,10 +162,10 @@ static const struct row *find(unsigned table, double mib, const char *filter)
     return NULL;
 }
 
-/* The text keeps for sure what the tables' filter forgets from the first record
- * on. Measured: 3.79/1.86 % against 2.64/35.6 % (64 MiB, 695M records, 15 %
- * distinct), 2.12/0 against 1.67/19.7 (512 MiB, 1e9, 60 %). */
-static void rsbf_as_the_text_has_it_misses_far_less_than_its_tables(void **state)
+/* The filter in the paper's text always keeps keys that the tables' filter forgets from the first
+ * record on. Measured: 3.79/1.86 % instead of 2.64/35.6 % (64 MiB, 695M records, 15 % distinct),
+ * and 2.12/0 instead of 1.67/19.7 (512 MiB, 1e9, 60 %). */
+static void rsbf_of_the_text_misses_far_fewer_keys_than_its_tables(void **state)
 {
     const struct row *small = find(4, 64, "rsbf"), *large = find(8, 512, "rsbf");
 
@@ -173,16 +174,16 @@ static void rsbf_as_the_text_has_it_misses_far_less_than_its_tables(void **state
     assert_true(text.fnr * 15 < tables.fnr);
     assert_true((text.fpr + text.fnr) * 6 < tables.fpr + tables.fnr);
     tables = measure(large), text = measure_as(large, "rsbf k=2");
-    assert_true(text.fnr == 0); /* more bits than records: nothing is ever cleared */
+    assert_true(text.fnr == 0); /* more bits than records: no bit is ever cleared */
     assert_true((text.fpr + text.fnr) * 9 < tables.fpr + tables.fnr);
 }
 
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_row_comes_out_as_printed),
-        cmocka_unit_test(sbf_at_512_mib_is_printed_with_a_slip_that_we_do_not_make),
-        cmocka_unit_test(rsbf_as_the_text_has_it_misses_far_less_than_its_tables),
+        cmocka_unit_test(every_row_is_reproduced),
+        cmocka_unit_test(sbf_at_512_mib_is_reproduced_only_with_the_papers_error),
+        cmocka_unit_test(rsbf_of_the_text_misses_far_fewer_keys_than_its_tables),
     };
 
     if (argc != 2)

@@ -1,10 +1,9 @@
 /* dabf_means.c - the means that Busnel and Gillet 2019 plot, for make reproduce:
  *
- *     dabf_means SET RECORDS ALPHA STREAMS EVERY SPEC
+ *    dabf_means SET RECORDS ALPHA STREAMS EVERY SPEC
  *
- * A universe of 10^4, SET members drawn evenly, STREAMS streams of RECORDS by
- * Zipf's law; a line of precision, recall, fpr, fnr and calls after every so many
- * records. */
+ * 10^4 keys, of which SET random ones are members; STREAMS Zipf streams of RECORDS. Prints
+ * precision, recall, fpr, fnr and calls after every EVERY records. */
 #include <stdio.h>
 #include <stdlib.h>
 

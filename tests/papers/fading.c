@@ -1,7 +1,6 @@
-/* fading.c - what theory/stable_cell.h and theory/stable_run.h say, against the filters:
- * the way from empty to the stable point, misses by gap and class, and the settings
- * that theory chooses for a ceiling, on streams of fresh keys. (Streams with repeats:
- * predictions.c and classes.c.) */
+/* fading.c - theory/stable.h compared with the filters, on streams of new keys: fill from empty to
+ * the stable point, misses by gap and class, and the parameters that theory chooses for a maximum
+ * error rate. predictions.c and classes.c have streams with repeats. */
 #include "papers/stream.h"
 
 #include <math.h>
@@ -11,7 +10,7 @@
 #include "filter/filter.h"
 #include "papers/stable_settings.h"
 
-#define VALUES 49 /* importance=1-49: seven for each of seven classes */
+#define VALUES 49 /* importance=1-49: seven values for each of seven classes */
 #define TOP 7
 
 static unsigned long long cells_wanted(void)
@@ -19,7 +18,7 @@ static unsigned long long cells_wanted(void)
     return is_quick() ? 1 << 17 : 1 << 20;
 }
 
-/* ---- fresh keys, of classes in unequal shares ---- */
+/* ---- new keys of classes with unequal shares ---- */
 
 struct filter {
     const char *spec;
@@ -54,7 +53,7 @@ static const struct filter filters[] = {
 };
 #define FILTERS 4
 
-/* Class c comes in proportion to 8 - c. */
+/* Class c occurs in proportion to 8 - c. */
 static void deal(uint32_t *table)
 {
     for (int i = 0; i < DEALT; i++) {
@@ -67,7 +66,7 @@ static void deal(uint32_t *table)
     }
 }
 
-/* One class per level, without keys where none comes. */
+/* One class per level; levels that do not occur have no keys. */
 static void classes_of(const struct filter *f, const uint32_t *table, double n,
                        struct key_class *classes)
 {
@@ -114,14 +113,14 @@ static void fills_as_predicted(const struct filter *f)
     weir_close(w);
 }
 
-static void filters_fill_as_predicted_from_empty_to_stable(void **state)
+static void fill_is_predicted_from_empty_to_stable(void **state)
 {
     (void)state;
     for (int i = 0; i < FILTERS; i++)
         fills_as_predicted(&filters[i]);
 }
 
-/* Of the keys shown so long ago, give or take a twentieth: missed, by level. */
+/* Misses by level, of keys observed that long ago, within 5 %. */
 static void add_missed(const struct filter *f, const weir_filter *w, const struct fresh *keys,
                        double gap, uint64_t (*count)[2])
 {
@@ -134,7 +133,7 @@ static void add_missed(const struct filter *f, const weir_filter *w, const struc
     }
 }
 
-/* Within 4 sigma of the count, or 0.2 points. */
+/* Within 4 sigma of the count, or 0.2 percentage points. */
 static void assert_missed(const struct filter *f, uint32_t level, double predicted,
                           const uint64_t *count)
 {
@@ -179,14 +178,14 @@ static void forgets_as_predicted(const struct filter *f)
     weir_close(w);
 }
 
-static void filters_forget_by_gap_and_class_as_predicted(void **state)
+static void misses_are_predicted_by_gap_and_class(void **state)
 {
     (void)state;
     for (int i = 0; i < FILTERS; i++)
         forgets_as_predicted(&filters[i]);
 }
 
-/* ---- settings for a ceiling ---- */
+/* ---- parameters for a maximum error rate ---- */
 
 static struct stable evenly(bool harmonic, double cells)
 {
@@ -197,8 +196,8 @@ static struct stable evenly(bool harmonic, double cells)
     return s;
 }
 
-/* What a filter remembers of the keys that it was shown: those known among them beyond
- * what would be known of as many others. Older ones than these are all forgotten. */
+/* How many of its keys a filter remembers: keys reported as seen, minus the false positives among
+ * as many others. All older keys are forgotten. */
 static double count_remembered(const weir_filter *w, const struct fresh *keys, uint64_t last,
                                double error)
 {
@@ -209,7 +208,7 @@ static double count_remembered(const weir_filter *w, const struct fresh *keys, u
     return ((double)known - error * (double)asked) / (1 - error);
 }
 
-/* H takes long to settle: after 2 m arrivals its error is still 5 % too low. */
+/* H settles slowly: after 2 m records its error is still 5 % too low. */
 static void remembers_as_predicted(const char *kind, const struct stable *s, struct settings set)
 {
     uint32_t table[DEALT];
@@ -233,8 +232,8 @@ static void remembers_as_predicted(const char *kind, const struct stable *s, str
 
 #define ON_7 " cell=3 importance=1-49"
 
-/* The 20 % of Bhoraskar et al. The worst mix would ask for nearly twice the decay. */
-static void settings_for_a_mix_keep_the_ceiling_and_remember_as_predicted(void **state)
+/* The 20 % of Bhoraskar et al. The worst mix would require nearly twice the decay. */
+static void parameters_for_a_mix_keep_the_error_and_remember_as_predicted(void **state)
 {
     double cells = (double)cells_wanted() / 4;
 
@@ -245,7 +244,7 @@ static void settings_for_a_mix_keep_the_ceiling_and_remember_as_predicted(void *
 
         assert_true(set.error <= 0.2);
         assert_true(stable_error_of(&even, set.k, (double)set.decay - 1) > 0.2);
-        assert_true(stable_least_decay(&worst, 0.2, set.k, DECAY_MAX) * 2 > set.decay * 3);
+        assert_true(stable_min_decay(&worst, 0.2, set.k, DECAY_MAX) * 2 > set.decay * 3);
         remembers_as_predicted(harmonic ? "ibf-h" ON_7 : "ibf-mc" ON_7, &even, set);
     }
 }
@@ -255,7 +254,7 @@ static double remembered_with(const struct stable *s, uint64_t k, double error)
     return stable_settings(s, error, k, DECAY_MAX).remembered;
 }
 
-static void settings_of_sbf_are_those_that_remember_most(void **state)
+static void parameters_of_sbf_remember_the_most(void **state)
 {
     static const double error[] = {0.1, 0.01, 0.001};
     static const uint64_t k[] = {2, 3, 5};
@@ -272,10 +271,10 @@ static void settings_of_sbf_are_those_that_remember_most(void **state)
     }
 }
 
-/* plan() goes by a simpler rule, how long a key would last alone: what it chooses
- * remembers as much as the best, or 6 % less. (The least K times P, right for cells of
- * one bit, would lose up to 45 %.) */
-static void sbf_plans_a_k_that_remembers_nearly_most(void **state)
+/* plan() uses a simpler rule, the lifetime of a single key. Its choice remembers as much as the
+ * best one, or 6 % less. The smallest K times P, which is right for one-bit cells, would lose up to
+ * 45 %. */
+static void sbf_plans_a_k_that_remembers_nearly_the_most(void **state)
 {
     (void)state;
     for (uint32_t top = 1; top <= 31; top = 2 * top + 1) {
@@ -293,7 +292,7 @@ static void sbf_plans_a_k_that_remembers_nearly_most(void **state)
     }
 }
 
-static void no_settings_are_found_for_a_ceiling_out_of_reach(void **state)
+static void no_parameters_are_found_for_an_impossible_error(void **state)
 {
     struct stable s = stable_worst(false, TOP, 1e6);
 
@@ -305,12 +304,12 @@ static void no_settings_are_found_for_a_ceiling_out_of_reach(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(filters_fill_as_predicted_from_empty_to_stable),
-        cmocka_unit_test(filters_forget_by_gap_and_class_as_predicted),
-        cmocka_unit_test(settings_for_a_mix_keep_the_ceiling_and_remember_as_predicted),
-        cmocka_unit_test(settings_of_sbf_are_those_that_remember_most),
-        cmocka_unit_test(sbf_plans_a_k_that_remembers_nearly_most),
-        cmocka_unit_test(no_settings_are_found_for_a_ceiling_out_of_reach),
+        cmocka_unit_test(fill_is_predicted_from_empty_to_stable),
+        cmocka_unit_test(misses_are_predicted_by_gap_and_class),
+        cmocka_unit_test(parameters_for_a_mix_keep_the_error_and_remember_as_predicted),
+        cmocka_unit_test(parameters_of_sbf_remember_the_most),
+        cmocka_unit_test(sbf_plans_a_k_that_remembers_nearly_the_most),
+        cmocka_unit_test(no_parameters_are_found_for_an_impossible_error),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,13 +1,11 @@
-/* ibf.c - the stationary law of SBF and the IBF family (Bhoraskar et al. 2013;
- * theory/stable.h) against the filters themselves, on streams of fresh keys:
- * the share of cells of each value, for three mixes of importance. Then the
- * ceiling that fpr= makes of it.
+/* ibf.c - the stationary distribution of SBF and the IBF family (Bhoraskar et al. 2013;
+ * theory/stable.h), compared with the filters on streams of new keys: the share of cells of each
+ * value, for three mixes of importance. Then the maximum error rate fpr= that follows from it.
  *
- * A cell relaxes within a small part of m arrivals, m the number of cells: what
- * the cells say after 3 m arrivals is the law, with one sigma of V_0 below 0.4 %
- * (SBF lowers neighbours together, which makes them alike and the average
- * rougher: it is read twice). The mixes are such that H comes to its limit of
- * draws too ("mostly low" drains it). A third setting with WEIR_LONG=1. */
+ * With m cells, a cell relaxes within a small part of m records. So the cells after 3 m records
+ * follow the stationary distribution, with one sigma of V_0 below 0.4 %. SBF decrements neighbours
+ * together, so they are correlated, and its average is read twice. With the mix "mostly low", H
+ * also reaches its limit of draws. WEIR_LONG=1 adds a third setting. */
 #include "papers/stream.h"
 
 #include <math.h>
@@ -18,7 +16,7 @@
 #include "filter/filter.h"
 #include "theory/stable.h"
 
-#define VALUES 49 /* importance=1-49: seven for each of seven classes */
+#define VALUES 49 /* importance=1-49: seven values for each of seven classes */
 #define TOP_MOST 15
 
 struct setting {
@@ -28,7 +26,7 @@ struct setting {
 /* The first is that of Bhoraskar et al. */
 static const struct setting settings[] = {{5, 3, 10}, {3, 2, 4}, {4, 4, 12}};
 
-/* How important arrivals are: a weight for each value from 1 to VALUES. */
+/* The weight of each importance from 1 to VALUES. */
 static double even(double value)
 {
     (void)value;
@@ -49,7 +47,7 @@ static double (*const mixes[])(double) = {even, mostly_low, mostly_high};
 static const char *const mix_names[] = {"even", "mostly low", "mostly high"};
 #define MIXES 3
 
-/* A table from which to deal importance by these weights. */
+/* A table of importances in proportion to these weights. */
 static void fill_table(uint32_t *table, double (*weight)(double))
 {
     double all = 0, upto = 0;
@@ -64,7 +62,7 @@ static void fill_table(uint32_t *table, double (*weight)(double))
     }
 }
 
-/* The class that a filter raises cells to. */
+/* The class of a key's cells. */
 typedef uint32_t (*class_fn)(uint32_t value, uint32_t top);
 
 static uint32_t class_sbf(uint32_t value, uint32_t top)
@@ -123,14 +121,14 @@ struct kind {
 };
 
 #define PARAMETER " importance=1-49"
-static const struct kind sbf = {"sbf", class_sbf, stable_law, 2, ""};
-static const struct kind ibf_2c = {"ibf-2c", class_2c, stable_law, 1, PARAMETER};
-static const struct kind ibf_mc = {"ibf-mc", class_mc, stable_law, 1, PARAMETER};
-static const struct kind ibf_h = {"ibf-h", class_mc, stable_law_h, 1, PARAMETER};
+static const struct kind sbf = {"sbf", class_sbf, stable_shares, 2, ""};
+static const struct kind ibf_2c = {"ibf-2c", class_2c, stable_shares, 1, PARAMETER};
+static const struct kind ibf_mc = {"ibf-mc", class_mc, stable_shares, 1, PARAMETER};
+static const struct kind ibf_h = {"ibf-h", class_mc, stable_shares_h, 1, PARAMETER};
 
-/* V_0 within 1 % of itself, every other share within 1 % or 0.2 points; with a
- * quarter of the cells, within twice that. */
-static void law_holds(const struct kind *kind, struct setting s, int mix_number)
+/* V_0 within 1 % of its value, every other share within 1 % or 0.2 points; with a quarter of the
+ * cells, twice that. */
+static void property_holds(const struct kind *kind, struct setting s, int mix_number)
 {
     uint32_t table[DEALT], top = (1u << s.cell) - 1;
     double mix[TOP_MOST + 1], law[TOP_MOST + 1], measured[TOP_MOST + 1];
@@ -152,57 +150,57 @@ static void law_holds(const struct kind *kind, struct setting s, int mix_number)
     weir_close(w);
 }
 
-static void law_holds_for(const struct kind *kind, int mixes_wanted)
+static void property_holds_for(const struct kind *kind, int mixes_wanted)
 {
     for (int s = 0; s < (is_long() ? 3 : 2); s++)
         for (int mix = 0; mix < mixes_wanted; mix++)
-            law_holds(kind, settings[s], mix);
+            property_holds(kind, settings[s], mix);
 }
 
-static void sbf_settles_at_its_law(void **state)
+static void sbf_has_its_stationary_distribution(void **state)
 {
     (void)state;
-    law_holds_for(&sbf, 1);
+    property_holds_for(&sbf, 1);
 }
 
-static void ibf_2c_settles_at_its_law(void **state)
+static void ibf_2c_has_its_stationary_distribution(void **state)
 {
     (void)state;
-    law_holds_for(&ibf_2c, MIXES);
+    property_holds_for(&ibf_2c, MIXES);
 }
 
-static void ibf_mc_settles_at_its_law(void **state)
+static void ibf_mc_has_its_stationary_distribution(void **state)
 {
     (void)state;
-    law_holds_for(&ibf_mc, MIXES);
+    property_holds_for(&ibf_mc, MIXES);
 }
 
-static void ibf_h_settles_at_its_law(void **state)
+static void ibf_h_has_its_stationary_distribution(void **state)
 {
     (void)state;
-    law_holds_for(&ibf_h, MIXES);
+    property_holds_for(&ibf_h, MIXES);
 }
 
-/* The same by the closed forms that the paper gives, and by the known figure for H. */
-static void the_law_agrees_with_its_known_values(void **state)
+/* The same by the paper's closed forms, and the known value for H. */
+static void the_distribution_has_its_known_values(void **state)
 {
     double mix[TOP_MOST + 1] = {0}, law[TOP_MOST + 1];
 
     (void)state;
     mix[7] = 1; /* SBF */
-    stable_law(mix, 7, 5, 10, law);
+    stable_shares(mix, 7, 5, 10, law);
     assert_within("SBF", law[0], pow(2.0 / 3, 7), 1e-9, 0);
     assert_within("SBF", law[0], stable_empty(7, 5, 10, 1e12), 1e-9, 0);
     for (int i = 1; i <= 7; i++)
         mix[i] = 1.0 / 7;
-    stable_law_h(mix, 7, 5, 10, law);
+    stable_shares_h(mix, 7, 5, 10, law);
     assert_within("H", law[0], 0.3675, 0, 0.00005);
 }
 
-/* The settings of the paper, meant to keep the error at 20 %. Its formula for 2C, printed
- * with a wrong sign, gives 3 to 7 % (by how M/2 is rounded), its chain 59 %; 36 % for
- * MC, 74 % for SBF. */
-static void the_settings_of_the_paper_keep_no_bound_of_a_fifth(void **state)
+/* The paper's parameters for an error of 20 %. Its formula for 2C has a wrong sign and gives 3 to 7
+ * % (depending on the rounding of M/2); its Markov chain gives 59 %, and 36 % for MC and 74 % for
+ * SBF. */
+static void the_papers_parameters_exceed_an_error_of_a_fifth(void **state)
 {
     static const double printed[] = {0.0717, 0.0468, 0.0277}; /* M/2 = 4, 3.5, 3 */
     struct stable mc = {.top = 7, .cells = 1e9}, two = mc;
@@ -221,16 +219,15 @@ static void the_settings_of_the_paper_keep_no_bound_of_a_fifth(void **state)
 
 /* ---- coupling ----
  *
- * Filters of one seed lower the same cells at the same arrival. If those of two are
- * raised to v and w with v <= w, whatever was not above before is not above after:
- * lowering and raising keep the order of two cells. So with equal K, P and M no cell of
- * 2C or MC is ever above that of SBF with random deletion (which is MC with every
- * key of the top class), and what they remember it remembers. H lowers other cells:
- * nothing holds it to that, and it does not keep to it. */
+ * Filters with the same seed decrement the same cells for the same record. If two cells are raised
+ * to v and w with v <= w, a cell that was not above the other before is not above it after:
+ * decrementing and raising preserve the order. So with equal K, P and M no cell of 2C or MC is ever
+ * above that of SBF with random deletion (MC with all keys in the top class), and SBF remembers
+ * every key that they remember. H decrements other cells, and is not bounded by SBF. */
 
 struct pair {
     uint64_t higher_cells; /* than those of SBF */
-    uint64_t more_seen;    /* repeats that this one knows, SBF not */
+    uint64_t more_seen;    /* repeats that this filter reports and SBF does not */
     uint64_t missed, missed_by_sbf;
 };
 
@@ -290,8 +287,8 @@ static void no_cell_of_2c_or_mc_is_ever_above_that_of_sbf(void **state)
     assert_true(run_coupled("ibf-h").higher_cells > 1000);
 }
 
-/* Of keys all of the top class: the worst mix. A quarter of a million cells hold
- * still to 1 % of the error, and 4000 errors are counted: 3 sigma are 5 %. */
+/* All keys in the top class: the worst mix. With a quarter of a million cells the error is stable
+ * within 1 %, and 4000 errors are counted: 3 sigma are 5 %. */
 static double settled_error(weir_filter *w, double expected)
 {
     uint32_t table[DEALT];
@@ -304,7 +301,7 @@ static double settled_error(weir_filter *w, double expected)
     return (double)ask_fresh(w, &f, asked) / (double)asked;
 }
 
-/* At most the ceiling, and no lower than the choice of a whole P makes it. */
+/* At most the limit, and not lower than rounding P implies. */
 static void ceiling_is_kept(const char *name, const char *parameters, double ceiling, bool harmonic)
 {
     unsigned long long memory = is_quick() ? 3 << 16 : 3 << 18;
@@ -322,7 +319,7 @@ static void ceiling_is_kept(const char *name, const char *parameters, double cei
     weir_close(w);
 }
 
-static void sbf_keeps_its_ceiling_with_the_least_decay(void **state)
+static void sbf_keeps_its_error_with_the_least_decay(void **state)
 {
     static const char *const parameters[] = {"", " k=2 cell=1", " k=5 cell=3"};
 
@@ -334,7 +331,7 @@ static void sbf_keeps_its_ceiling_with_the_least_decay(void **state)
     ceiling_is_kept("sbf", "", 0.001, false);
 }
 
-static void ibf_keeps_its_ceiling_with_the_least_decay(void **state)
+static void ibf_keeps_its_error_with_the_least_decay(void **state)
 {
     (void)state;
     ceiling_is_kept("ibf-2c", PARAMETER, 0.2, false);
@@ -343,7 +340,8 @@ static void ibf_keeps_its_ceiling_with_the_least_decay(void **state)
     ceiling_is_kept("ibf-h", PARAMETER " cell=4", 0.02, true);
 }
 
-/* 4.33 for the settings of Bera et al. 2012: rounded down, as there, it gives 0.111. */
+/* 4.33 with the parameters of Bera et al. 2012; rounded down, as in the paper, the error is 0.111.
+ */
 static void sbf_rounds_its_decay_up(void **state)
 {
     (void)state;
@@ -355,15 +353,15 @@ static void sbf_rounds_its_decay_up(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_law_agrees_with_its_known_values),
-        cmocka_unit_test(the_settings_of_the_paper_keep_no_bound_of_a_fifth),
+        cmocka_unit_test(the_distribution_has_its_known_values),
+        cmocka_unit_test(the_papers_parameters_exceed_an_error_of_a_fifth),
         cmocka_unit_test(no_cell_of_2c_or_mc_is_ever_above_that_of_sbf),
-        cmocka_unit_test(sbf_settles_at_its_law),
-        cmocka_unit_test(ibf_2c_settles_at_its_law),
-        cmocka_unit_test(ibf_mc_settles_at_its_law),
-        cmocka_unit_test(ibf_h_settles_at_its_law),
-        cmocka_unit_test(sbf_keeps_its_ceiling_with_the_least_decay),
-        cmocka_unit_test(ibf_keeps_its_ceiling_with_the_least_decay),
+        cmocka_unit_test(sbf_has_its_stationary_distribution),
+        cmocka_unit_test(ibf_2c_has_its_stationary_distribution),
+        cmocka_unit_test(ibf_mc_has_its_stationary_distribution),
+        cmocka_unit_test(ibf_h_has_its_stationary_distribution),
+        cmocka_unit_test(sbf_keeps_its_error_with_the_least_decay),
+        cmocka_unit_test(ibf_keeps_its_error_with_the_least_decay),
         cmocka_unit_test(sbf_rounds_its_decay_up),
     };
 

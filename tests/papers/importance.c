@@ -1,10 +1,9 @@
-/* importance.c - how importance becomes a class (lib/importance.h), against
- * exact ranks of known distributions.
+/* importance.c - classes of importance (lib/spec/importance.h), compared with exact ranks of known
+ * distributions.
  *
- * The running sample holds 256 values, so a rank is known with one sigma of 3.1
- * points at most, and at any one time all ranks to within 14 points (Kolmogorov;
- * it fails once in ten thousand samples): of seven classes, the right one or its
- * neighbour. Averaged over the stream the classes come out as they should. */
+ * The running sample has 256 values. So one sigma of a rank is at most 3.1 points, and all ranks
+ * are within 14 points at any time (Kolmogorov; fails once in 10,000 samples): of seven classes,
+ * the right one or its neighbour. On average over the stream the classes are exact. */
 #include "papers/stream.h"
 
 #include <math.h>
@@ -13,7 +12,7 @@
 #include "filter/filter.h"
 
 #define TOP 7
-#define FORGOTTEN (SAMPLE_SIZE * SAMPLE_EVERY * 6) /* arrivals that replace all but 1 in 400 */
+#define FORGOTTEN (SAMPLE_SIZE * SAMPLE_EVERY * 6) /* records that replace all but 1 in 400 */
 
 static uint64_t arrivals(void)
 {
@@ -36,7 +35,7 @@ static uint32_t class_at(const char *text, uint32_t value)
     return importance_class(&imp, &none, value, TOP);
 }
 
-/* ---- by a declared range, by logarithm ---- */
+/* ---- range and logarithm ---- */
 
 static void a_range_is_cut_into_equal_parts(void **state)
 {
@@ -54,7 +53,7 @@ static void a_range_is_cut_into_equal_parts(void **state)
     assert_memory_equal(count, parts, sizeof parts);
 }
 
-static void what_lies_outside_a_range_is_in_its_first_or_last_class(void **state)
+static void values_outside_a_range_are_in_its_first_or_last_class(void **state)
 {
     (void)state;
     assert_int_equal(class_at("10-50", 0), 1);
@@ -63,7 +62,7 @@ static void what_lies_outside_a_range_is_in_its_first_or_last_class(void **state
     assert_int_equal(class_at("10-50", UINT32_MAX), TOP);
 }
 
-static void a_range_may_be_all_there_is_or_two_values(void **state)
+static void a_range_can_be_maximal_or_two_values(void **state)
 {
     (void)state;
     assert_int_equal(class_at("0-4294967295", 0), 1);
@@ -73,10 +72,9 @@ static void a_range_may_be_all_there_is_or_two_values(void **state)
     assert_int_equal(class_at("3-4", 4), TOP);
 }
 
-/* 0 to 32 bits in seven classes: class c begins where 1 + log2(value) comes to
- * 33/7 (c - 1). Between powers of two it is linear, at most 0.086 off, and goes
- * in steps of a 32nd. */
-static void logarithm_gives_classes_of_equally_many_doublings(void **state)
+/* 0 to 32 bits in seven classes: class c begins at 1 + log2(value) = 33/7 (c - 1). Between powers
+ * of two the logarithm is linear, at most 0.086 off, in steps of 1/32. */
+static void logarithm_gives_classes_of_equal_doublings(void **state)
 {
     uint32_t class = 1;
 
@@ -96,7 +94,7 @@ static void logarithm_gives_classes_of_equally_many_doublings(void **state)
 
 /* ---- by the running sample ---- */
 
-/* A stream of importance, and how its arrivals were classed. */
+/* A stream of importances, and the classes of its records. */
 struct classifier {
     struct importance imp;
     struct sample sample;
@@ -121,8 +119,8 @@ static double unit(struct classifier *j)
     return (double)source_next(&j->source) / 0x1p64;
 }
 
-/* From 1 to 2^20, as many between 1 and 2 as between 2^19 and 2^20; shifted up
- * by a factor for a drift. The exact rank of a value is its logarithm. */
+/* From 1 to 2^20, uniform in the logarithm; multiplied by a factor for a drift. The exact rank of a
+ * value is its logarithm. */
 static uint32_t draw_skewed(struct classifier *j, double *rank)
 {
     *rank = unit(j);
@@ -134,8 +132,8 @@ static uint32_t exact_class(double rank)
     return 1 + (uint32_t)(rank * TOP);
 }
 
-/* Show so many skewed arrivals; how many are more than one class off. Values
- * below 64 are left out: there many are equal, and share a class. */
+/* Observe n skewed records; returns how many are more than one class off. Values below 64 are left
+ * out, because many of them are equal and share a class. */
 static uint64_t show_skewed(struct classifier *j, uint64_t n, uint32_t factor)
 {
     uint64_t off = 0;
@@ -162,7 +160,7 @@ static void percentile_gives_each_class_its_share(void **state)
         assert_within("share of a class", j.share[class], 1.0 / TOP, 0, 0.015);
 }
 
-static void percentile_is_never_off_by_more_than_a_class(void **state)
+static void percentile_is_at_most_one_class_off(void **state)
 {
     struct classifier j = classifier_for("percentile");
 
@@ -178,15 +176,15 @@ static void percentile_follows_a_drift(void **state)
     (void)state;
     show_skewed(&j, 20000, 1);
     show_skewed(&j, 100, 2000);
-    assert_true(j.share[TOP] > 0.4); /* all that is new is above most of the old */
+    assert_true(j.share[TOP] > 0.4); /* all new values are above most old ones */
     show_skewed(&j, FORGOTTEN, 2000);
     assert_int_equal(show_skewed(&j, arrivals(), 2000), 0);
     for (int class = 4; class <= TOP; class ++)
         assert_within("share of a class", j.share[class], 1.0 / TOP, 0, 0.015);
 }
 
-/* Evenly spread values: the 90th percentile is 90000, known to 1.9 points. So
- * six classes of 90/7 % and one of that and a tenth. */
+/* Uniform values: the 90th percentile is 90000, known to 1.9 points. So there are six classes of
+ * 90/7 %, and one of that and a tenth. */
 static void show_even(struct classifier *j, uint64_t n, uint32_t from)
 {
     memset(j->share, 0, sizeof j->share);
@@ -209,8 +207,8 @@ static void capped_is_linear_up_to_the_90th_percentile(void **state)
     assert_within("share of the top", j.share[TOP], 0.1 + 0.9 / TOP, 0, 0.015);
 }
 
-/* From 500000 to 600000 the cap is 590000: 590000/7 = 84286 make a class, and
- * the values lie in the sixth and the seventh. */
+/* From 500000 to 600000 the cap is 590000. A class is 590000/7 = 84286 wide, so the values are in
+ * the sixth and the seventh. */
 static void capped_follows_a_drift(void **state)
 {
     struct classifier j = classifier_for("capped");
@@ -268,8 +266,8 @@ static uint32_t lowest_cell(const weir_filter *w, struct weir_key key)
     return lowest;
 }
 
-/* The lowest cell of a key just shown is its class: one of its five, at least,
- * was empty or below before. */
+/* The lowest cell of a key just observed is its class: at least one of its five was empty or lower
+ * before. */
 static void class_in_filter(weir_filter *w, uint64_t number, uint32_t importance, uint32_t class)
 {
     struct weir_key key = weir_hash(w, &number, sizeof number);
@@ -304,11 +302,11 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_range_is_cut_into_equal_parts),
-        cmocka_unit_test(what_lies_outside_a_range_is_in_its_first_or_last_class),
-        cmocka_unit_test(a_range_may_be_all_there_is_or_two_values),
-        cmocka_unit_test(logarithm_gives_classes_of_equally_many_doublings),
+        cmocka_unit_test(values_outside_a_range_are_in_its_first_or_last_class),
+        cmocka_unit_test(a_range_can_be_maximal_or_two_values),
+        cmocka_unit_test(logarithm_gives_classes_of_equal_doublings),
         cmocka_unit_test(percentile_gives_each_class_its_share),
-        cmocka_unit_test(percentile_is_never_off_by_more_than_a_class),
+        cmocka_unit_test(percentile_is_at_most_one_class_off),
         cmocka_unit_test(percentile_follows_a_drift),
         cmocka_unit_test(capped_is_linear_up_to_the_90th_percentile),
         cmocka_unit_test(capped_follows_a_drift),

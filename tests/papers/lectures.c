@@ -1,15 +1,13 @@
-/* lectures.c - the worked figures of two lectures on Bloom's filter, as the
- * theory gives them and as the filter does: Wilson Rivera, "Bloom's Filter &
- * Count-Min Sketch" (lecture 10), and Carlos Castillo with Teodora Sandra Buda,
- * "Data Streams: Bloom Filters" (in "Mining Massive Datasets"). */
+/* lectures.c - the examples of two lectures on Bloom filters, by theory and by the filter: Wilson
+ * Rivera, "Bloom's Filter & Count-Min Sketch" (lecture 10), and Carlos Castillo with Teodora Sandra
+ * Buda, "Data Streams: Bloom Filters" (in "Mining Massive Datasets"). */
 #include "papers/stream.h"
 
 #include <math.h>
 
-#include "theory/bloom.h"
+#include "theory/sets.h"
 
-/* Show n fresh keys to a filter, and ask it as many others as give 10000 errors
- * or so: one sigma is 1 %. */
+/* Observe n new keys, and look up enough others for about 10,000 errors: one sigma is 1 %. */
 static double error_after(weir_filter *w, uint64_t n, double expected)
 {
     struct fresh f = {1, NULL};
@@ -19,9 +17,8 @@ static double error_after(weir_filter *w, uint64_t n, double expected)
     return (double)ask_fresh(w, &f, asked) / (double)asked;
 }
 
-/* Castillo prints 0.0493 for k = 2, having rounded on the way: (1 - e^(-1/4))^2
- * is 0.0489. */
-static void eight_bits_per_key_err_as_the_lecture_says(void **state)
+/* Castillo prints 0.0493 for k = 2, because of rounding: (1 - e^(-1/4))^2 is 0.0489. */
+static void eight_bits_per_key_have_the_error_of_the_lecture(void **state)
 {
     static const struct {
         int k;
@@ -50,8 +47,8 @@ static void the_best_k_for_eight_bits_per_key_is_six(void **state)
         assert_true(bloom_error(8, 1, k) >= bloom_error(8, 1, 6));
 }
 
-/* 8 bits per word again, now with k = 5: 0.0217. 25000 keys: one sigma of the
- * fill alone is 0.2 %, of the error 1 %. */
+/* 8 bits per word again, with k = 5: 0.0217. 25000 keys: one sigma of the fill is 0.2 %, of the
+ * error 1 %. */
 static void the_spell_checker_accepts_two_wrong_words_in_a_hundred(void **state)
 {
     weir_filter *w = open_filter("bloom memory=25000 k=5 seed=2");
@@ -61,8 +58,8 @@ static void the_spell_checker_accepts_two_wrong_words_in_a_hundred(void **state)
     weir_close(w);
 }
 
-/* The words themselves are never refused. */
-static void the_spell_checker_knows_every_word_it_was_taught(void **state)
+/* No dictionary word is rejected. */
+static void the_spell_checker_accepts_all_its_words(void **state)
 {
     weir_filter *w = open_filter("bloom memory=25000 k=5 seed=2");
     struct fresh taught = {1, NULL}, again = {1, NULL};
@@ -73,9 +70,9 @@ static void the_spell_checker_knows_every_word_it_was_taught(void **state)
     weir_close(w);
 }
 
-/* The size is the least that keeps the promise, so the error at capacity is the
- * promised one, neither more nor much less (cells come in whole numbers). */
-static void a_filter_sized_by_capacity_errs_as_promised_when_full(void **state)
+/* The memory is the smallest that keeps the error rate, so the error at capacity is neither higher
+ * nor much lower (cells are whole numbers). */
+static void a_filter_sized_by_capacity_has_its_error_rate_when_full(void **state)
 {
     static const double promises[] = {0.1, 0.01, 0.001};
     static const char *const filters[] = {"bloom", "counting"};
@@ -92,8 +89,8 @@ static void a_filter_sized_by_capacity_errs_as_promised_when_full(void **state)
     }
 }
 
-/* log2(1/error) / ln 2 bits per key, up to what k being whole costs. */
-static void a_filter_sized_by_capacity_takes_the_memory_of_the_theory(void **state)
+/* log2(1/error) / ln 2 bits per key, plus the cost of rounding k. */
+static void a_filter_sized_by_capacity_uses_the_memory_of_the_theory(void **state)
 {
     weir_filter *w = open_filter("bloom capacity=1M fpr=0.01 seed=4");
     double bits_per_key = (double)weir_stats_of(w).memory * 8 / 1e6;
@@ -106,12 +103,12 @@ static void a_filter_sized_by_capacity_takes_the_memory_of_the_theory(void **sta
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(eight_bits_per_key_err_as_the_lecture_says),
+        cmocka_unit_test(eight_bits_per_key_have_the_error_of_the_lecture),
         cmocka_unit_test(the_best_k_for_eight_bits_per_key_is_six),
         cmocka_unit_test(the_spell_checker_accepts_two_wrong_words_in_a_hundred),
-        cmocka_unit_test(the_spell_checker_knows_every_word_it_was_taught),
-        cmocka_unit_test(a_filter_sized_by_capacity_errs_as_promised_when_full),
-        cmocka_unit_test(a_filter_sized_by_capacity_takes_the_memory_of_the_theory),
+        cmocka_unit_test(the_spell_checker_accepts_all_its_words),
+        cmocka_unit_test(a_filter_sized_by_capacity_has_its_error_rate_when_full),
+        cmocka_unit_test(a_filter_sized_by_capacity_uses_the_memory_of_the_theory),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

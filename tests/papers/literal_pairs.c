@@ -57,7 +57,7 @@ static void add(struct pairs *p, int filter, uint32_t key)
         p->bits[filter][rng_below(&r, p->cells[filter % 2])] = 1;
 }
 
-/* DABF.lookup of the paper. */
+/* DABF.lookup in the paper. */
 static bool lookup(struct pairs *p, int pair, uint32_t key, bool member)
 {
     if (has(p, 2 * pair, key))

@@ -1,15 +1,13 @@
-/* meanfield.c - where the filters of Bera et al. 2012 settle on a stream of
- * fresh keys.
+/* meanfield.c - the fill at which the filters of Bera et al. 2012 settle on a stream of new keys.
  *
- * x = fill of one array, X = x^k; per arrival and times 1/s (theory/sampled.h):
+ * x = fill of one array, X = x^k; per record and times 1/s (theory/sampled.h):
  *
- *   BSBF    dx = (1-x) - (1-X) x      RLBSBF  dx = (1-x) - (1-X) x^2
- *   BSBFSD  dx = (1-x) - (1-X) x/k
- *   RSBF    dx = (1-x) up to arrival s; BSBF's, slowed down by s/i, up to s/p*;
- *           and 0 from there on
+ *  BSBF    dx = (1-x) - (1-X) x      RLBSBF  dx = (1-x) - (1-X) x^2
+ *  BSBFSD  dx = (1-x) - (1-X) x/k
+ *  RSBF    dx = (1-x) up to record s; BSBF's, slowed down by s/i, up to s/p*;
+ *          and 0 from there on
  *
- * Time below is in arrivals per s. With s = 2^19 one sigma of a fill is about
- * 0.1 %. */
+ * Time is measured in s records. With s = 2^19 one sigma of a fill is about 0.1 %. */
 #include "papers/stream.h"
 
 #include <math.h>
@@ -29,7 +27,7 @@ static weir_filter *open_arrays(const char *name, int k)
     return open_filter("%s k=%d memory=%llubit seed=%d", name, k, array_bits() * (unsigned)k, k);
 }
 
-/* The error of the last of so many times s arrivals. */
+/* The error rate over the last of n times s records. */
 static double error_of_last(weir_filter *w, struct fresh *f, uint64_t times)
 {
     show_fresh(w, f, (times - 1) * array_bits());
@@ -48,7 +46,7 @@ static void settles_at(const char *name, int k, double fixed_point, double error
     weir_close(w);
 }
 
-/* 1 = x + x^2 is solved by the golden section; 1 = x + x^2 + x^3 by the
+/* The solution of 1 = x + x^2 is the golden ratio minus 1; that of 1 = x + x^2 + x^3 is the
  * reciprocal of the tribonacci constant. */
 static void bsbf_settles_at_its_fixed_point(void **state)
 {
@@ -68,7 +66,7 @@ static void rlbsbf_settles_at_its_fixed_point(void **state)
     assert_within("k = 3", sampled_error_rlbsbf(3), 0.318, 0, 0.0005);
 }
 
-/* dx = (1-x) - lost * (1-X) x over a stretch of time, by Heun's steps. */
+/* dx = (1-x) - lost * (1-X) x over a period, in Heun's steps. */
 static double integrate(double x, double time, int k, double lost)
 {
     int steps = 1000;
@@ -84,7 +82,7 @@ static double integrate(double x, double time, int k, double lost)
     return x;
 }
 
-/* What is left empty is compared too: that is what creeps, as 1/time. */
+/* The empty share is compared too: it decreases as 1/time. */
 static void bsbfsd_creeps(int k)
 {
     weir_filter *w = open_arrays("bsbfsd", k);
@@ -106,15 +104,15 @@ static void bsbfsd_creeps(int k)
     weir_close(w);
 }
 
-static void bsbfsd_never_settles_but_creeps_as_the_mean_field_says(void **state)
+static void bsbfsd_never_settles_but_follows_the_mean_field(void **state)
 {
     (void)state;
     bsbfsd_creeps(2);
     bsbfsd_creeps(3);
 }
 
-/* After arrival s time runs as ln i. With k = 2 the fill falls to 0.618 only;
- * towards a half with many arrays, where hardly a new key is taken for seen. */
+/* After record s, time runs as ln i. With k = 2 the fill falls to 0.618 only; with many arrays,
+ * where false positives are rare, to a half. */
 static void rsbf_rises_and_falls(int k, double falls_to)
 {
     weir_filter *w = open_arrays("rsbf", k);
@@ -152,8 +150,8 @@ static void rsbf_keeps_its_fill_once_a_bit_set_is_a_bit_cleared(void **state)
     weir_close(w);
 }
 
-/* Every record clears a bit, so it is x = (1 - e^(-2t))/2 up to s, and nears a
- * half from below. */
+/* Every record clears a bit, so the fill is x = (1 - e^(-2t))/2 up to s, and approaches a half from
+ * below. */
 static void rsbf_tables_nears_a_half_from_below(void **state)
 {
     weir_filter *w = open_arrays("rsbf-tables", 2);
@@ -174,7 +172,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bsbf_settles_at_its_fixed_point),
         cmocka_unit_test(rlbsbf_settles_at_its_fixed_point),
-        cmocka_unit_test(bsbfsd_never_settles_but_creeps_as_the_mean_field_says),
+        cmocka_unit_test(bsbfsd_never_settles_but_follows_the_mean_field),
         cmocka_unit_test(rsbf_rises_to_1_minus_1_over_e_and_falls_from_there),
         cmocka_unit_test(rsbf_keeps_its_fill_once_a_bit_set_is_a_bit_cleared),
         cmocka_unit_test(rsbf_tables_nears_a_half_from_below),

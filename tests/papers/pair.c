@@ -1,7 +1,7 @@
-/* pair.c - a real stream and a real set, read into a struct draw; see screen_runs.h.
+/* pair.c - reads a real stream and a real set into a struct draw; see screen_runs.h.
  *
- * Keys are numbered as they are first met. Their names lie in one arena, each
- * after its byte of truth. */
+ * Keys are numbered in order of occurrence. Their names are in one arena, each after a byte that is
+ * 1 for members. */
 #include "papers/screen_runs.h"
 
 #include <stdio.h>
@@ -18,7 +18,7 @@ struct reader {
     size_t used, room;
 };
 
-/* Fowler, Noll and Vo. */
+/* The FNV hash (Fowler, Noll, Vo). */
 static uint64_t hash(const char *name, size_t size)
 {
     uint64_t h = UINT64_C(0xcbf29ce484222325);

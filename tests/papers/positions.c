@@ -1,11 +1,10 @@
-/* positions.c - filters of more than 2^32 cells reach all of them.
+/* positions.c - filters of more than 2^32 cells use all of them.
  *
- * A place or a victim drawn from 31 or 32 bits leaves the upper part of a large
- * filter unused, or never cleared: the slip behind six rows of Bera et al. 2012
- * (see bera2012.c). So: give every cell a known value, show fresh keys, and
- * count in each sixteenth of the filter how many cells were raised and how many
- * lowered. All sixteen must be what the theory says, within 1 %; one sigma is
- * 0.2 % or less. Takes up to 1.7 GiB of memory; half a minute. */
+ * A random position of 31 or 32 bits leaves the upper part of a large filter unused, or never
+ * cleared: the error behind six rows of Bera et al. 2012 (bera2012.c). So every cell gets a known
+ * value, new keys are observed, and the cells that were raised and lowered are counted in each
+ * sixteenth of the filter. All sixteenths must agree with theory within 1 %; one sigma is at most
+ * 0.2 %. Uses up to 1.7 GiB of memory and takes half a minute. */
 #include "papers/stream.h"
 
 #include <math.h>
@@ -18,7 +17,7 @@
 #define WITHIN 0.01
 
 struct moved {
-    double raised, lowered; /* shares of the cells of one strip */
+    double raised, lowered; /* shares of the cells of one sixteenth */
 };
 
 static uint64_t load_word(const struct cells *c, uint64_t i)
@@ -79,8 +78,8 @@ static void every_strip_moved(weir_filter *w, struct moved expected)
     weir_close(w);
 }
 
-/* A bit at x0 of which sets come with rate k and clears with rate p, per cell
- * and arrival over m: how far it has gone after n arrivals. */
+/* A bit at x0 is set at rate k and cleared at rate p, per cell and record over m: its value after n
+ * records. */
 static double gone(double towards, double against, double n_per_cell)
 {
     double both = towards + against;
@@ -112,9 +111,8 @@ static void bloom_sets_bits_beyond_2_to_the_32(void **state)
     every_strip_moved(w, (struct moved){gone(4, 0, t), 0});
 }
 
-/* Half of the fresh keys are taken for seen: those neither set nor clear. So the
- * empty bits are set by each key that points at them, the others cleared at half
- * that rate. */
+/* Half of the new keys are false positives, which neither set nor clear. So each key that selects
+ * an empty bit sets it, and other bits are cleared at half that rate. */
 static void bsbf_sets_and_clears_bits_beyond_2_to_the_32(void **state)
 {
     weir_filter *w = open_patterned("bsbf k=1 memory=1G");
@@ -126,7 +124,7 @@ static void bsbf_sets_and_clears_bits_beyond_2_to_the_32(void **state)
     every_strip_moved(w, (struct moved){gone(1, 0.5, t), gone(0.5, 1, t)});
 }
 
-/* Two arrays of 2^32 bits and more: the second lies wholly beyond. */
+/* Two arrays of at least 2^32 bits: the second starts beyond them. */
 static void rlbsbf_sets_and_clears_bits_of_each_large_array(void **state)
 {
     weir_filter *w = open_filter("rlbsbf k=2 memory=1026M seed=8");
@@ -149,7 +147,7 @@ static void rlbsbf_sets_and_clears_bits_of_each_large_array(void **state)
     weir_close(w);
 }
 
-/* Cells of three bits lie at bits beyond 2^33. */
+/* Cells of three bits extend beyond bit 2^33. */
 static void ibf_mc_raises_and_lowers_cells_beyond_2_to_the_32(void **state)
 {
     uint32_t table[DEALT];

@@ -2,7 +2,6 @@
 #include "papers/screen_runs.h"
 #include "papers/literal_pairs.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,12 +9,13 @@
 #include <weir/screen.h>
 
 #include "base/rng.h"
+#include "support/zipf.h"
 
 #define BATCH 500
 
 /* ---- streams ---- */
 
-#define EACH 16 /* bytes of the arena for a name of 8, after a byte of truth */
+#define EACH 16 /* bytes per key in the arena: a name of 8 after its member flag */
 
 void draw_close(struct draw *d)
 {
@@ -33,32 +33,7 @@ static struct draw draw_for(const struct screen_run *t)
                          .arena = calloc(t->universe, EACH)};
 }
 
-static double *law_of(const struct screen_run *t)
-{
-    double *sums = calloc(t->universe, sizeof *sums), sum = 0;
-
-    for (size_t i = 0; i < t->universe; i++)
-        sums[i] = sum += pow((double)(i + 1), -t->alpha);
-    return sums;
-}
-
-static uint32_t draw_key(const double *sums, size_t n, struct rng *r)
-{
-    size_t low = 0, high = n - 1;
-    double at = (double)(rng_next(r) >> 11) * 0x1p-53 * sums[high];
-
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-
-        if (sums[middle] > at)
-            high = middle;
-        else
-            low = middle + 1;
-    }
-    return (uint32_t)low;
-}
-
-static void draw_next(struct draw *d, const struct screen_run *t, const double *law, uint64_t seed)
+static void draw_next(struct draw *d, const struct screen_run *t, const double *sums, uint64_t seed)
 {
     struct rng r = rng_at(seed, 2019);
 
@@ -76,10 +51,11 @@ static void draw_next(struct draw *d, const struct screen_run *t, const double *
         name[-1] = 1;
     }
     for (size_t i = 0; i < t->records; i++)
-        d->records[i] = draw_key(law, t->universe, &r);
+        d->records[i] =
+            (uint32_t)zipf_draw(sums, t->universe, (double)(rng_next(&r) >> 11) * 0x1p-53);
 }
 
-/* ---- what a screen makes of one ---- */
+/* ---- results ---- */
 
 static bool answer(void *context, const struct weir_bytes *keys, size_t n, uint8_t *answers)
 {
@@ -89,12 +65,12 @@ static bool answer(void *context, const struct weir_bytes *keys, size_t n, uint8
     return true;
 }
 
-enum { CAME = 1, SAID = 2 }; /* what is known of a key: it came; it was said to be a member */
+enum { CAME = 1, SAID = 2 }; /* state of a key: it occurred; it was reported as a member */
 
 struct tally {
     uint8_t *of_key;
-    size_t said, right, came_members;     /* different keys */
-    size_t others, members, false_member; /* arrivals */
+    size_t said, right, came_members;     /* distinct keys */
+    size_t others, members, false_member; /* records */
     size_t missed;
 };
 
@@ -194,17 +170,17 @@ void screen_run_means(const struct screen_run *t, size_t streams, const char *sp
                       struct outcome *means)
 {
     struct draw d = draw_for(t);
-    double *law = law_of(t), n = (double)streams;
+    double *sums = zipf_sums(t->universe, t->alpha), n = (double)streams;
     size_t points = t->records / every;
 
     memset(means, 0, points * sizeof *means);
     for (size_t i = 0; i < streams; i++) {
-        draw_next(&d, t, law, i + 1);
+        draw_next(&d, t, sums, i + 1);
         screen_run_add(&d, spec, every, means);
     }
     for (size_t i = 0; i < points; i++)
         means[i] = (struct outcome){means[i].precision / n, means[i].recall / n, means[i].fpr / n,
                                     means[i].fnr / n, means[i].calls / n};
-    free(law);
+    free(sums);
     draw_close(&d);
 }

@@ -4,10 +4,10 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define DECLINE 4 /* so many K in a row that remember less: the best is behind */
+#define DECLINE 4 /* stop after this many K in a row that remember less */
 
-/* Where in the grid an age lies: between *before and the next, at this part of the
- * way; at the end of the last step if it is beyond. */
+/* The position of an age in the grid: between *before and the next entry; at the end of the last
+ * step if it is beyond. */
 static double history_find(const struct cell_history *f, double age, uint32_t *before)
 {
     uint32_t l = 0;
@@ -20,7 +20,7 @@ static double history_find(const struct cell_history *f, double age, uint32_t *b
 
 /* ---- by gap ---- */
 
-/* The chain and its last look. */
+/* The Markov chain and the last query. */
 struct look {
     struct cell_history history;
     double *forgotten;
@@ -36,7 +36,7 @@ static bool look_open(struct look *k, const struct cell_filter *of, const struct
         history_close(&k->history);
         return false;
     }
-    history_forgotten(&k->history, k->history.steps, k->forgotten);
+    history_faded(&k->history, k->history.steps, k->forgotten);
     return true;
 }
 
@@ -99,9 +99,9 @@ double history_fill(const struct cell_history *h, double arrivals)
     return 1 - h->empty[l] - part * (h->empty[l + 1] - h->empty[l]);
 }
 
-/* ---- settings ---- */
+/* ---- parameters ---- */
 
-/* A class of fresh keys for each level that comes; how many. */
+/* A class of new keys for each level that occurs; returns their number. */
 static uint32_t endless(const struct stable *s, struct key_class *classes)
 {
     uint32_t n = 0;
@@ -122,7 +122,7 @@ static struct settings best(const struct stable *s, double error, uint64_t k_mos
     struct settings best = {0, 0, 1, 0};
 
     for (uint64_t k = 1; k <= k_most && (double)k < s->cells; k++) {
-        uint64_t decay = stable_least_decay(s, error, k, decay_most);
+        uint64_t decay = stable_min_decay(s, error, k, decay_most);
         struct cell_filter of = {s->cells, s->top, (double)k, (double)decay, s->harmonic};
         struct settings now = {k, decay, stable_error_of(s, k, (double)decay), 0};
 

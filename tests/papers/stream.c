@@ -64,7 +64,7 @@ weir_filter *open_filter(const char *format, ...)
     return w;
 }
 
-/* U (1 - exp(-n/U)) grows with U from 0 to n: bisect on its logarithm. */
+/* U (1 - exp(-n/U)) increases with U from 0 to n: bisect its logarithm. */
 double uniform_keys(double n, double distinct)
 {
     double lo = log(n) - 40, hi = log(n) + 40;
@@ -81,7 +81,7 @@ double uniform_keys(double n, double distinct)
 }
 
 struct tally {
-    uint64_t all[2], wrong[2]; /* of the truly new, of the truly seen */
+    uint64_t all[2], wrong[2]; /* of the new, of the repeated records */
 };
 
 static void show_batch(weir_filter *w, struct source *s, uint64_t keys, uint8_t *truth, size_t n,
@@ -130,7 +130,7 @@ struct weir_key fresh_key(const weir_filter *w, const struct fresh *f, uint64_t 
 {
     struct weir_key key = weir_hash(w, &number, sizeof number);
 
-    if (f->importance) /* the places come of the upper bits: unrelated */
+    if (f->importance) /* positions use the upper bits, which are unrelated */
         key.importance = f->importance[(key.lo ^ key.hi) % DEALT];
     return key;
 }
@@ -150,7 +150,7 @@ static uint64_t count_seen(const uint8_t *verdict, size_t n)
     return seen;
 }
 
-/* Show n fresh keys, or only ask for them; how many were said to be seen. */
+/* Observe n new keys, or only ask for them; returns how many were reported as seen. */
 static uint64_t run_fresh(weir_filter *w, struct fresh *f, uint64_t n, bool asking)
 {
     struct weir_key key[BATCH];

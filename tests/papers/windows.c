@@ -1,7 +1,6 @@
-/* windows.c - the two filters that keep a window of the latest keys, on an
- * endless stream of fresh keys: they err at most as much as promised at the
- * worst moment, the end of a window (two-buffer) or of a generation (apbf), and
- * there as much as theory/window.h says; they know every key of the window. */
+/* windows.c - the two filters with a window of the latest keys, on an unbounded stream of new keys.
+ * At the worst moment, the end of a window (two-buffer) or of a generation (apbf), the error is at
+ * most fpr= and equals theory/window.h. Every key in the window is seen. */
 #include "papers/stream.h"
 
 #include <math.h>
@@ -9,11 +8,11 @@
 #include "filter/filter.h"
 #include "theory/window.h"
 
-#define TAKEN 1 /* register of both: keys taken by the active buffer or generation */
-#define ENDS 3  /* of windows or generations, at which the error is measured */
+#define TAKEN 1 /* register of both: keys stored in the active buffer or generation */
+#define ENDS 3  /* number of windows or generations at whose end the error is measured */
 
-/* Fresh keys until the filter has taken so many in this turn: false positives
- * are not taken, so it takes a few more. */
+/* New keys until the filter has stored so many in this turn; a few more, because false positives
+ * are not stored. */
 static void fill_turn(weir_filter *w, struct fresh *f, uint64_t turn)
 {
     if (w->reg[TAKEN] == turn)
@@ -22,9 +21,9 @@ static void fill_turn(weir_filter *w, struct fresh *f, uint64_t turn)
         show_fresh(w, f, turn - w->reg[TAKEN]);
 }
 
-/* How many to ask at each end, and the tolerance that gives: 3 sigma of their
- * number, and 1 % for the fill, of which the error is a high power. 1.7 % at an
- * error of 0.1, 3.2 at 0.01, 4.2 at 0.001. */
+/* How many keys to ask for at each end, and the resulting tolerance: 3 sigma of their number, plus
+ * 1 % because the error is a high power of the fill. 1.7 % at an error of 0.1, 3.2 at 0.01, 4.2 at
+ * 0.001. */
 static uint64_t asked_for(double error)
 {
     return (error < 0.005 ? 3000000 : 600000) / (is_quick() ? 4 : 1);
@@ -51,7 +50,7 @@ static unsigned long long bits(void)
     return is_quick() ? 1 << 18 : 1 << 21;
 }
 
-/* The last n keys up to f->next must all be known. */
+/* The last n keys before f->next must all be seen. */
 static void last_keys_are_seen(weir_filter *w, struct fresh *f, uint64_t n)
 {
     struct fresh again = {f->next - n, NULL};
@@ -73,11 +72,11 @@ static void two_buffer_at(double ceiling)
     last_keys_are_seen(w, &f, window);
     double error = error_at_ends(w, &f, window, theory);
     assert_within("two-buffer", error, theory, within_for(theory), 0);
-    assert_within("two-buffer", error, ceiling, within_for(theory), 0); /* nor less */
+    assert_within("two-buffer", error, ceiling, within_for(theory), 0); /* nor lower */
     weir_close(w);
 }
 
-static void two_buffer_errs_as_promised_at_the_end_of_a_window(void **state)
+static void two_buffer_has_its_error_rate_at_the_end_of_a_window(void **state)
 {
     (void)state;
     two_buffer_at(0.1);
@@ -104,7 +103,7 @@ static void apbf_at(double ceiling, const char *parameters)
     weir_close(w);
 }
 
-static void apbf_errs_as_promised_at_the_end_of_a_generation(void **state)
+static void apbf_has_its_error_rate_at_the_end_of_a_generation(void **state)
 {
     (void)state;
     apbf_at(0.1, "");
@@ -114,7 +113,7 @@ static void apbf_errs_as_promised_at_the_end_of_a_generation(void **state)
     apbf_at(0.01, " k=8 slices=5");
 }
 
-/* Averaged over many turns, which begin with less in them, it is less. */
+/* The average over many turns is lower, because each begins with less fill. */
 static double error_on_average(const char *name)
 {
     weir_filter *w = open_filter("%s fpr=0.01 memory=%llubit seed=3", name, bits());
@@ -126,7 +125,7 @@ static double error_on_average(const char *name)
     return (double)wrong / (double)n;
 }
 
-static void on_average_windows_err_less_than_at_their_worst(void **state)
+static void the_average_error_of_windows_is_below_the_worst(void **state)
 {
     double two_buffer = error_on_average("two-buffer"), apbf = error_on_average("apbf");
 
@@ -135,8 +134,8 @@ static void on_average_windows_err_less_than_at_their_worst(void **state)
     assert_true(apbf > 0.0085 && apbf < 0.01);
 }
 
-/* The pairs (k, l) that the authors give. Theirs hold where a generation
- * begins, with the youngest slice empty; ours must hold where it ends. */
+/* The pairs (k, l) of the authors hold at the start of a generation, when the youngest slice is
+ * empty; weir's hold at its end. */
 static void apbf_chooses_the_published_slices_less_one_generation(void **state)
 {
     static const struct {
@@ -155,16 +154,16 @@ static void apbf_chooses_the_published_slices_less_one_generation(void **state)
             fill[age] = 1 - exp2(-(double)(age < k ? age : k) / k);
         assert_true(apbf_error_at(fill, k, l) <= published[i].error);
         assert_true(apbf_error_at(fill, k, l + 1) > published[i].error);
-        assert_int_equal(apbf_most_slices(published[i].error, k, 90), l - 1);
+        assert_int_equal(apbf_max_slices(published[i].error, k, 90), l - 1);
     }
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(two_buffer_errs_as_promised_at_the_end_of_a_window),
-        cmocka_unit_test(apbf_errs_as_promised_at_the_end_of_a_generation),
-        cmocka_unit_test(on_average_windows_err_less_than_at_their_worst),
+        cmocka_unit_test(two_buffer_has_its_error_rate_at_the_end_of_a_window),
+        cmocka_unit_test(apbf_has_its_error_rate_at_the_end_of_a_generation),
+        cmocka_unit_test(the_average_error_of_windows_is_below_the_worst),
         cmocka_unit_test(apbf_chooses_the_published_slices_less_one_generation),
     };
 

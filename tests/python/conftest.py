@@ -14,5 +14,5 @@ def source():
 
 @pytest.fixture
 def tool():
-    """The command weir, for files that go from one to the other."""
+    """The command weir, for files exchanged with the package."""
     return os.environ["WEIR"]

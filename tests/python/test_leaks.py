@@ -1,4 +1,4 @@
-"""References and memory: whatever is done a thousand times leaves nothing behind."""
+"""References and memory do not leak."""
 import array
 import gc
 import pickle
@@ -27,7 +27,7 @@ NUMBERS = list(range(1000, 1000 + len(KEYS)))
 
 
 def everything():
-    f = weir.open("memory=1K seed=1 span=1h")
+    f = weir.Filter("memory=1K seed=1 span=1h")
     f.observe_many(KEYS, importance=NUMBERS, times=array.array("Q", NUMBERS))
     f.ask_many(iter(KEYS))
     f.observe_many(b"aabb", size=2)
@@ -36,32 +36,32 @@ def everything():
     attempt(lambda: f.observe_many([1]))
     attempt(lambda: f.observe(1))
     attempt(lambda: f.observe("a", importance=-1))
-    attempt(lambda: weir.open("nonsense"))
-    attempt(lambda: weir.load(b"nonsense"))
-    attempt(lambda: weir.load("/nonsense"))
+    attempt(lambda: weir.Filter("nonsense"))
+    attempt(lambda: weir.Filter.load(b"nonsense"))
+    attempt(lambda: weir.Filter.load("/nonsense"))
     attempt(lambda: f.save("/nonsense/x"))
     attempt(lambda: f.forget("a"))
-    v = weir.view(f.tobytes())
+    v = weir.Filter.view(f.tobytes())
     attempt(lambda: v.observe("a"))
     v.close()
-    weir.view(bytearray(f.tobytes())).ask("a")
+    weir.Filter.view(bytearray(f.tobytes())).ask("a")
     pickle.loads(pickle.dumps(f)).copy().stats()
     repr(f), f.config, f.closed
-    with weir.shared("memory=4K seed=1") as s:
+    with weir.Shared("memory=4K seed=1") as s:
         s.observe_many(KEYS)
         pickle.loads(pickle.dumps(s))
         weir.Shared.view(s.tobytes()).ask("a")
     attempt(lambda: weir.build("fuse memory=64 seed=1", map(str, range(1000))))
-    weir.build("bloom memory=1K seed=1", KEYS).merge(weir.open("bloom memory=1K seed=1"))
-    k = weir.sketch("top memory=4K seed=1")
+    weir.build("bloom memory=1K seed=1", KEYS).merge(weir.Filter("bloom memory=1K seed=1"))
+    k = weir.Sketch("top memory=4K seed=1")
     k.add_many(KEYS, NUMBERS)
     attempt(lambda: k.add_many(failing(10), 2))
     attempt(lambda: k.add_many(KEYS, [1]))
     k.top(5), k.estimate("a"), k.stats(), pickle.loads(pickle.dumps(k))
-    r = weir.screen("memory=4K seed=1", lambda keys: [True for _ in keys])
+    r = weir.Screen("memory=4K seed=1", lambda keys: [True for _ in keys])
     r.check_many(KEYS), r.check("a"), r.stats(), r.copy()
-    attempt(lambda: weir.screen("memory=4K", lambda keys: 1 // 0).check_many(KEYS))
-    attempt(lambda: weir.screen("memory=4K", lambda keys: []).check_many(KEYS))
+    attempt(lambda: weir.Screen("memory=4K", lambda keys: 1 // 0).check_many(KEYS))
+    attempt(lambda: weir.Screen("memory=4K", lambda keys: []).check_many(KEYS))
     list(weir.unique(KEYS, memory="4K"))
     next(weir.unique(KEYS, memory="4K"))
     list(weir.unique(iter(KEYS), key=lambda k: k, memory="4K"))
@@ -71,7 +71,7 @@ def everything():
 
 
 def grown(times):
-    """Blocks that so many rounds have left behind; Python's own free lists fill up in the first ones."""
+    """Allocated blocks added by these rounds. The first rounds also fill Python's free lists."""
     gc.collect()
     blocks = sys.getallocatedblocks()
     for _ in range(times):
@@ -80,7 +80,7 @@ def grown(times):
     return sys.getallocatedblocks() - blocks
 
 
-def test_no_object_stays_behind():
+def test_no_object_leaks():
     types = (weir.Filter, weir.Shared, weir.Sketch, weir.Screen, weir.Builder, weir.Stats, weir.Heavy)
     watched = (*KEYS, *NUMBERS, *types)
     grown(5)
@@ -94,14 +94,14 @@ def resident():
         return int(f.read().split()[1]) * 4096
 
 
-def test_no_memory_of_handles_stays_behind():
+def test_no_handle_memory_leaks():
     def handles():
-        f = weir.open("memory=1M seed=1")
+        f = weir.Filter("memory=1M seed=1")
         f.observe_many(KEYS)
-        weir.view(f.tobytes()).ask("a")
-        weir.load(f.tobytes()).copy().close()
-        weir.sketch("count-min memory=1M seed=1").add("a")
-        weir.screen("memory=1M", the_store).check_many(KEYS)
+        weir.Filter.view(f.tobytes()).ask("a")
+        weir.Filter.load(f.tobytes()).copy().close()
+        weir.Sketch("count-min memory=1M seed=1").add("a")
+        weir.Screen("memory=1M", the_store).check_many(KEYS)
         weir.build("fuse", KEYS)
 
     for _ in range(20):
@@ -116,11 +116,11 @@ def the_store(keys):
     return [True] * len(keys)
 
 
-def test_long_text_is_not_kept_with_its_str():
+def test_utf8_is_not_cached_in_its_str():
     """CPython would keep the UTF-8 of each str that is not ASCII."""
     text = "é" * 1000
     before = sys.getsizeof(text)
-    f = weir.open("memory=4K")
+    f = weir.Filter("memory=4K")
     f.observe(text), f.observe_many([text, text]), list(weir.unique([text]))
     assert sys.getsizeof(text) == before
 
@@ -131,7 +131,7 @@ def test_cycles_are_collected():
             return [True for _ in keys]
 
     store = Store()
-    store.screen = weir.screen("memory=4K", store)
+    store.screen = weir.Screen("memory=4K", store)
     gone = weakref.ref(store)
     del store
     gc.collect()

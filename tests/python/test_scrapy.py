@@ -1,4 +1,4 @@
-"""weir.scrapy.DupeFilter on a local site: stopped, resumed, killed. WEIR_PAGES says how many pages it has."""
+"""weir.scrapy.DupeFilter on a local site: stopped, resumed, killed. WEIR_PAGES is its number of pages."""
 import collections
 import http.server
 import os
@@ -25,7 +25,7 @@ class Site(scrapy.Spider):
     name = "site"
 
     def start_requests(self):
-        """Not dont_filter, as Scrapy's own are: a page that was seen is not fetched again."""
+        """Without dont_filter, so that seen pages are not fetched again."""
         for n in range(int(getattr(self, "first", 1))):
             yield scrapy.Request(f"{self.site}/{n}")
 
@@ -36,7 +36,7 @@ class Site(scrapy.Spider):
 
 
 class Site(http.server.ThreadingHTTPServer):
-    """Pages that link to their children in a tree, to some at random, and home."""
+    """Each page links to its children in a tree, to random pages, and to page 0."""
 
     daemon_threads = True
 
@@ -100,7 +100,7 @@ def site():
 
 @pytest.fixture
 def crawl(site, tmp_path):
-    """Begins a crawl, and gives its process."""
+    """Start a crawl; return its process."""
     running = []
     (tmp_path / "spider.py").write_text(SPIDER)
 
@@ -136,7 +136,7 @@ def test_each_page_is_fetched_once(site, crawl):
 
 
 def test_stopped_and_resumed(site, crawl, tmp_path):
-    """Nothing twice, nothing missed, over two stops."""
+    """Every page is fetched exactly once, in spite of two stops."""
     for part in (1, 2):
         site.most = part * PAGES // 3
         process = crawl("job", checkpoint=0.1)
@@ -146,7 +146,7 @@ def test_stopped_and_resumed(site, crawl, tmp_path):
         site.open_up()
         finish(process)
         assert part * PAGES // 3 <= site.total
-        assert weir.view(tmp_path / "job" / "requests.weir").stats().observed > 0
+        assert weir.Filter.view(tmp_path / "job" / "requests.weir").stats().observed > 0
     assert "Resuming with" in finish(crawl("job"))
     assert site.fetched == dict.fromkeys(range(PAGES), 1)
 
@@ -159,7 +159,7 @@ def fingerprints(site):
 
 
 def test_killed(site, crawl, tmp_path):
-    """What was checkpointed is not fetched twice, and what was not is fetched in the end."""
+    """Checkpointed pages are not fetched twice; all others are fetched in the end."""
     job = tmp_path / "job"
     site.most = PAGES // 4
     process = crawl("job", checkpoint=0.05)
@@ -171,10 +171,10 @@ def test_killed(site, crawl, tmp_path):
     process.wait()
     site.open_up()
     before = set(site.fetched)
-    with weir.load(job / "requests.weir") as state:
+    with weir.Filter.load(job / "requests.weir") as state:
         saved = {n for n, key in fingerprints(site).items() if key in state}
     assert saved & before
-    shutil.rmtree(job / "requests.queue")  # Scrapy's own, torn by the kill; docs/python.md tells to remove it
+    shutil.rmtree(job / "requests.queue")  # Scrapy's own, torn by the kill; docs/python.md: remove it
     finish(crawl("job", first=PAGES))  # as from a sitemap
     again = {n for n, times in site.fetched.items() if times > 1}
     assert not again & saved
@@ -182,7 +182,7 @@ def test_killed(site, crawl, tmp_path):
     assert set(range(PAGES)) - saved <= set(site.fetched)
 
 
-def test_a_damaged_file_is_not_crawled_over(site, crawl, tmp_path):
+def test_a_damaged_file_stops_the_crawl(site, crawl, tmp_path):
     (tmp_path / "job").mkdir()
     (tmp_path / "job" / "requests.weir").write_bytes(b"WEIR nonsense")
     process = crawl("job")

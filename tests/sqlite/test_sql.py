@@ -1,14 +1,18 @@
-"""weir_agg, weir_has, weir_observe and weir_top, against exact sets and counts."""
+"""The functions of weirsql.so, compared with exact sets and counts."""
 import collections
+import json
+import os
+import pathlib
 import random
 import sqlite3
+import time
 
 import pytest
 
 from conftest import EXTENSION, connect, failure, one, weir
 
 LEARNING = "bloom capacity=10k fpr=1e-6 seed=1"
-FIXED = "fuse bits=32 seed=1"  # 2^-32: strangers are not taken for members
+FIXED = "fuse bits=32 seed=1"  # error rate 2^-32: no false positives here
 
 
 def fill(db, keys, table="t"):
@@ -17,19 +21,19 @@ def fill(db, keys, table="t"):
 
 
 def built(db, *spec):
-    """All keys of t, as weir_agg() has them."""
+    """weir_agg() of all keys of t."""
     return one(db, f"SELECT weir_agg(k{', ?' * len(spec)}) FROM t", *spec)
 
 
 # ---- weir_agg, weir_has ----
 
 @pytest.mark.parametrize("spec", [(), (FIXED,), (LEARNING,), ("counting capacity=10k fpr=1e-6",), ("cuckoo capacity=10k bits=32",)])
-def test_what_was_aggregated_is_there(db, spec):
+def test_aggregated_keys_are_found(db, spec):
     keys = [f"member {i}" for i in range(5000)]
     fill(db, keys)
     blob = built(db, *spec)
     assert one(db, "SELECT count(*) FROM t WHERE weir_has(?, k)", blob) == 5000
-    fill(db, [f"stranger {i}" for i in range(20000)], "others")
+    fill(db, [f"other {i}" for i in range(20000)], "others")
     wrong = one(db, "SELECT count(*) FROM others WHERE weir_has(?, k)", blob)
     if spec:
         assert wrong <= 1  # of 20000 at 1e-6: two have a chance of 2e-4 for a random seed
@@ -55,7 +59,7 @@ def test_a_filter_for_each_group(db):
     assert sorted(found) == sorted(rows)
 
 
-def test_of_no_rows_a_filter_that_has_nothing(db):
+def test_no_rows_make_an_empty_filter(db):
     fill(db, [])
     for blob in (built(db), built(db, LEARNING)):
         assert one(db, "SELECT weir_has(?, 'a')", blob) == 0
@@ -126,7 +130,7 @@ def test_a_blob_may_be_a_file_of_the_command(db, here, options):
 
 
 def test_a_state_file_too(db, here):
-    """Which begins with what the command notes of its input."""
+    """A state file begins with a note of the command."""
     weir("dedup", "--state", "seen.weir", "-a", "bloom", "-m", "1M", "--seed", 1, input=b"a\nb\na\n")
     blob = (here / "seen.weir").read_bytes()
     assert [one(db, "SELECT weir_has(?, ?)", blob, k) for k in "abc"] == [1, 1, 0]
@@ -134,7 +138,7 @@ def test_a_state_file_too(db, here):
 
 # ---- bytes that are no filter ----
 
-def test_what_is_no_filter_is_an_error(db):
+def test_blobs_without_a_filter_are_errors(db):
     assert "no filter of this name" in failure(db, "SELECT weir_has('text', 'a')")
     assert "number" in failure(db, "SELECT weir_has(5, 'a')")
     assert "empty" in failure(db, "SELECT weir_has(x'', 'a')")
@@ -147,7 +151,7 @@ def test_what_is_no_filter_is_an_error(db):
 
 @pytest.mark.parametrize("spec", [FIXED, LEARNING])
 def test_damage_anywhere_is_an_error(db, spec):
-    """Though the whole file was asked just before, and lies in the same place as like as not."""
+    """Also if the undamaged file was used just before, at the same address."""
     fill(db, [str(i) for i in range(2000)])
     good = built(db, spec)
     rng = random.Random(7)
@@ -161,7 +165,7 @@ def test_damage_anywhere_is_an_error(db, spec):
 
 
 def test_a_damaged_filter_in_a_table_of_sound_ones(db):
-    """Small enough to be compared whole, though all lie in the same place, one after the other."""
+    """Small blobs are compared whole, although all have the same address."""
     fill(db, [str(i) for i in range(300)])
     good = built(db, "fuse seed=1")
     assert len(good) < 4096
@@ -172,7 +176,7 @@ def test_a_damaged_filter_in_a_table_of_sound_ones(db):
 
 
 def test_many_filters_in_turn(db):
-    """More than a connection keeps, with and without change of place."""
+    """More filters than a connection caches."""
     db.execute("CREATE TABLE f (n, blob)")
     for n in range(9):
         fill(db, [f"{n} {i}" for i in range(100)], f"t{n}")
@@ -185,7 +189,7 @@ def test_many_filters_in_turn(db):
 
 # ---- specs ----
 
-def test_specs_that_cannot_be(db):
+def test_wrong_specs_are_errors(db):
     fill(db, ["a", "b"])
     assert failure(db, "SELECT weir_agg(k, 'blom') FROM t").startswith("weir_agg: ")
     assert "blom" in failure(db, "SELECT weir_agg(k, 'blom') FROM t")
@@ -198,7 +202,7 @@ def test_specs_that_cannot_be(db):
     assert "differs" in failure(db, "SELECT weir_agg(k, 'bloom memory=' || rowid || 'K') FROM t")
     assert failure(db, "SELECT weir_observe('bloom memory=x', 'a')").startswith("weir_observe: ")
     assert "weir_agg" in failure(db, "SELECT weir_observe('fuse', 'a')")
-    assert "window=" in failure(db, "SELECT weir_observe('recent span=1h', 'a')")
+    assert "unixepoch" in failure(db, "SELECT weir_observe('recent span=1h', 'a')")
     assert "name is NULL" in failure(db, "SELECT weir_observe(NULL, 'a')")
     assert one(db, "SELECT 1") == 1
 
@@ -215,30 +219,33 @@ def test_observed_once_is_new_then_seen(db):
     fill(db, keys)
     got = db.execute("SELECT k FROM t WHERE NOT weir_observe('bloom capacity=10k fpr=1e-6 seed=1', k)").fetchall()
     assert [k for (k,) in got] == list(dict.fromkeys(keys))
-    assert one(db, "SELECT count(*) FROM t WHERE NOT weir_observe('bloom capacity=10k fpr=1e-6 seed=1', k)") == 0
+    again = db.execute("SELECT k FROM t WHERE NOT weir_observe('bloom capacity=10k fpr=1e-6 seed=1', k)").fetchall()
+    assert again == got  # a filter without a name ends with the statement
+    named = "SELECT count(*) FROM t WHERE NOT weir_observe('seen: bloom capacity=10k fpr=1e-6 seed=1', k)"
+    assert [one(db, named), one(db, named)] == [351, 0]
 
 
-def test_names_stand_for_filters_of_the_connection(db):
+def test_names_are_filters_of_the_connection(db):
     say = "SELECT weir_observe(?, ?)"
     assert [one(db, say, "a: bloom memory=1K", "x"), one(db, say, "a: bloom memory=1K", "x"), one(db, say, "a", "x")] == [0, 1, 1]
     assert [one(db, say, "b: bloom memory=1K", "x"), one(db, say, "b", "x")] == [0, 1]
-    assert [one(db, say, "c", "x"), one(db, say, "c", "x"), one(db, say, "bloom", "x")] == [0, 1, 0]
+    assert [one(db, say, "c", "x"), one(db, say, "c", "x"), one(db, say, "bloom", "x"), one(db, say, "bloom", "x")] == [0, 1, 0, 0]
     assert "another spec" in failure(db, say, "a: bloom memory=2K", "x")
     other = connect()
     assert one(other, say, "a", "x") == 0
     other.close()
 
 
-def test_a_filter_of_the_connection_is_asked_by_name(db):
+def test_has_uses_named_filters(db):
     one(db, "SELECT weir_observe('v: bloom memory=1K', 'x')")
-    one(db, "SELECT weir_observe('bloom memory=1K', 'y')")
     assert [one(db, "SELECT weir_has('v', ?)", k) for k in "xyx"] == [1, 0, 1]
-    assert [one(db, "SELECT weir_has('bloom memory=1K', ?)", k) for k in "xyx"] == [0, 1, 0]
+    one(db, "SELECT weir_observe('bloom memory=1K', 'y')")
+    assert "no filter of this name" in failure(db, "SELECT weir_has('bloom memory=1K', 'y')")
 
 
 # ---- weir_keep ----
 
-def test_what_is_kept_is_asked_by_name(db):
+def test_kept_filters_are_used_by_name(db):
     fill(db, ["a", "b"])
     fill(db, ["c", "b", "a", "d"], "others")
     sql = "SELECT k FROM others WHERE NOT weir_has((SELECT weir_keep('bad', weir_agg(k, ?)) FROM t), k)"
@@ -251,7 +258,7 @@ def test_what_is_kept_is_asked_by_name(db):
     other.close()
 
 
-def test_what_cannot_be_kept(db):
+def test_wrong_arguments_of_keep(db):
     fill(db, ["a"])
     one(db, "SELECT weir_keep('bad', weir_agg(k, ?)) FROM t", FIXED)
     assert failure(db, "SELECT weir_keep('bad', x'00')").startswith("weir_keep: ")
@@ -300,7 +307,7 @@ def test_a_sketch_with_room_for_all_is_exact(db):
     assert lowest == [(min(truth.values()),)]
 
 
-def test_heavykeeper_promises_no_bound(db):
+def test_heavykeeper_has_no_bound(db):
     counted(db)
     rows = db.execute("SELECT key, error FROM weir_top(?) LIMIT 3", (built(db, "heavykeeper memory=64K"),)).fetchall()
     assert rows[0] == ("k1", None)
@@ -314,14 +321,14 @@ def test_top_joins_a_table_of_sketches(db):
     assert rows == [("one", "c", 2), ("one", "a", 1), ("two", "b", 2)]
 
 
-def test_keys_that_are_no_text_come_back_as_blobs(db):
+def test_keys_that_are_not_text_are_returned_as_blobs(db):
     keys = ["größe", "", b"\xff", b"a\0b", "\U0001f600", b"\xed\xa0\x80", b"\xc0\x80", b"\xf4\x90\x80\x80"]
     fill(db, keys)
     rows = db.execute("SELECT key FROM weir_top(?)", (built(db, "top keys=20"),)).fetchall()
     assert {k for (k,) in rows} == set(keys)
 
 
-def test_what_weir_top_saved_is_listed(db, here):
+def test_a_state_of_weir_top_is_listed(db, here):
     weir("top", "--state", "top.weir", input=b"a\nb\na\n")
     rows = db.execute("SELECT key, count FROM weir_top(?)", ((here / "top.weir").read_bytes(),)).fetchall()
     assert rows == [("a", 2), ("b", 1)]
@@ -334,7 +341,21 @@ def test_the_command_reads_the_counts_of_a_blob(db, here):
     assert [line.split("\t")[:2] for line in out.splitlines()] == [["b", "3"], ["a", "2"]]
 
 
-def test_what_is_no_sketch_is_an_error(db):
+def test_top_leaves_out_what_is_not_certain(db):
+    """Without frequent keys, the stored keys are arbitrary and their counts mostly error."""
+    fill(db, [f"k{i % 5000}" for i in range(40000)])
+    blob = built(db, "top keys=100")
+    assert db.execute("SELECT * FROM weir_top(?)", (blob,)).fetchall() == []
+    every = db.execute("SELECT key, count, error FROM weir_top(?, 'all')", (blob,)).fetchall()
+    assert len(every) == 100 and all(count - error <= 8 <= count for _, count, error in every)
+    db.execute("INSERT INTO t SELECT 'often' FROM t LIMIT 3000")
+    certain = db.execute("SELECT key, count, error FROM weir_top((SELECT weir_agg(k, 'top keys=100') FROM t))").fetchall()
+    assert [key for key, _, _ in certain] == ["often"] and certain[0][1] - certain[0][2] <= 3000 <= certain[0][1]
+    for wrong in ("'most'", "1", "NULL"):
+        assert "use 'all'" in failure(db, f"SELECT * FROM weir_top(?, {wrong})", blob)
+
+
+def test_blobs_without_a_sketch_are_errors(db):
     fill(db, ["a"])
     assert "sketch is missing" in failure(db, "SELECT * FROM weir_top")
     assert "not a blob" in failure(db, "SELECT * FROM weir_top('x')")
@@ -351,7 +372,7 @@ def test_what_is_no_sketch_is_an_error(db):
 
 # ---- connections and statements that end early ----
 
-def test_a_statement_that_is_left_half_way(db):
+def test_a_statement_that_ends_early(db):
     fill(db, [str(i) for i in range(100)])
     blob = built(db)
     rows = db.execute("SELECT k FROM t WHERE weir_has(?, k)", (blob,))
@@ -365,7 +386,7 @@ def test_a_statement_that_is_left_half_way(db):
     rows.close()
 
 
-def test_two_connections_know_nothing_of_each_other():
+def test_connections_share_nothing():
     a, b = connect(), connect()
     fill(a, ["x"])
     blob = built(a, FIXED)
@@ -397,3 +418,117 @@ def test_a_filter_with_other_keys_is_refused_unless_allowed(db, here):
     assert "use 'keys-differ'" in failure(db, "SELECT weir_keep('f', ?, 'yes')", blob)
     assert one(db, "SELECT weir_keep('f', ?, 'keys-differ')", blob) == "f"
     assert one(db, "SELECT weir_has('f', 'abc')") == 1
+
+
+# ---- several columns, times ----
+
+def test_several_columns_are_one_key(db, here):
+    rows = [("a", 1), ("a", 2), ("b", 1), ("a", 1)]
+    db.execute("CREATE TABLE p (x, y)")
+    db.executemany("INSERT INTO p VALUES (?, ?)", rows)
+    got = db.execute("SELECT x, y FROM p WHERE NOT weir_observe(?, weir_key(x, y))", (LEARNING,)).fetchall()
+    assert got == rows[:3]
+    assert one(db, "SELECT weir_key('a', 1, 'x')") == "a\x1f1\x1fx" and one(db, "SELECT weir_key(x'ff', 1)") == b"\xff\x1f1"
+    assert one(db, "SELECT weir_key('a', NULL)") is None and one(db, "SELECT weir_key('')") == ""
+    assert "weir_key(a, b)" in failure(db, "SELECT weir_key()")
+    weir("build", "-q", "-k", "1,2", "-d", ",", "-e", "1e-6", "-o", "pairs.weir", input=b"a,1\nb,2\n")
+    one(db, "SELECT weir_load('pairs', 'pairs.weir', 'keys-differ')")
+    assert [k for (k,) in db.execute("SELECT weir_has('pairs', weir_key(x, y)) FROM p")] == [1, 0, 0, 1]
+
+
+def test_keys_are_forgotten_after_their_span(db):
+    times = [("a", 0), ("a", 1800), ("b", 1800), ("a", 9000), ("b", 9000.5), ("a", 9001)]
+    db.execute("CREATE TABLE e (k, t)")
+    db.executemany("INSERT INTO e VALUES (?, ?)", times)
+    sql = "SELECT weir_observe('recent memory=64K span=1h seed=1', k, t) FROM e ORDER BY t, rowid"
+    assert [v for (v,) in db.execute(sql)] == [0, 1, 0, 0, 0, 1]
+    say = "SELECT weir_observe('recent span=1h', 'a', ?)"
+    assert one(db, say, None) is None
+    for wrong, text in (("2020-01-01", "unixepoch"), (-1, "1970"), (time.time() * 1000, "more than a day ahead"), (float("inf"), "ahead")):
+        assert text in failure(db, say, wrong)
+    assert one(db, say, time.time()) == 0
+    assert "add span=" in failure(db, "SELECT weir_observe('recent memory=64K', 'a', 5)")
+
+
+# ---- files, drop, merge, info, count ----
+
+def test_a_filter_is_saved_loaded_and_dropped(db, here):
+    fill(db, [str(i) for i in range(1000)])
+    assert one(db, "SELECT sum(weir_observe('v: recent memory=64K seed=1', k)) FROM t") == 0
+    size = one(db, "SELECT weir_save('v', 'v.weir')")
+    assert size == (here / "v.weir").stat().st_size
+    assert weir("ask", "v.weir", input=b"999\nx\n") == b"seen\t999\nnew\tx\n"
+    other = connect()
+    assert one(other, "SELECT weir_load('w', 'v.weir')") == "w"
+    assert [one(other, "SELECT weir_observe('w', ?)", k) for k in ("999", "x", "x")] == [1, 0, 1]
+    other.close()
+    assert [one(db, "SELECT weir_drop('v')"), one(db, "SELECT weir_drop('v')")] == [1, 0]
+    assert one(db, "SELECT weir_observe('v: bloom memory=1K', '999')") == 0
+    weir("build", "--fixed", "-o", "f.weir", input=b"a\nb\n")
+    assert one(db, "SELECT weir_load('f', 'f.weir')") == "f" and one(db, "SELECT weir_has('f', 'a')") == 1
+    assert "cannot be changed" in failure(db, "SELECT weir_observe('f', 'a')")
+    weir("build", "-q", "--ignore-case", "-o", "folded", "-m", "4K", input=b"ABC\n")
+    assert "--ignore-case" in failure(db, "SELECT weir_load('g', 'folded')")
+    assert one(db, "SELECT weir_load('g', 'folded', 'keys-differ')") == "g" and one(db, "SELECT weir_has('g', 'abc')") == 1
+
+
+def test_files_that_cannot_be_used(db, here):
+    one(db, "SELECT weir_observe('v: bloom memory=1K', 'a')")
+    (here / "text").write_text("not a filter")
+    assert "none.weir: No such file" in failure(db, "SELECT weir_load('x', 'none.weir')")
+    assert failure(db, "SELECT weir_load('x', 'text')").startswith("weir_load: ")
+    assert failure(db, "SELECT weir_load('x', '.')").startswith("weir_load: ")
+    assert "not text" in failure(db, "SELECT weir_load('x', 5)")
+    assert failure(db, "SELECT weir_save('v', 'no/folder')").startswith("weir_save: ")
+    assert "no filter" in failure(db, "SELECT weir_save('none', 'f')")
+    assert "no filter" in failure(db, "SELECT weir_has('x', 'a')")
+    db.execute("CREATE VIEW s AS SELECT weir_save('v', 'from-a-view')")
+    assert "unsafe" in failure(db, "SELECT * FROM s") and not (here / "from-a-view").exists()
+
+
+def test_merged_filters_contain_all_keys(db):
+    db.execute("CREATE TABLE t (g, k)")
+    db.executemany("INSERT INTO t VALUES (?, ?)", [(i % 4, str(i)) for i in range(2000)])
+    merged = one(db, "SELECT weir_merge(f) FROM (SELECT weir_agg(k, ?) AS f FROM t GROUP BY g UNION ALL SELECT NULL)", LEARNING)
+    assert one(db, "SELECT sum(weir_has(?, k)) FROM t", merged) == 2000
+    assert one(db, "SELECT weir_count(?)", merged) == 2000
+    counts = one(db, "SELECT weir_merge(f) FROM (SELECT weir_agg(k % 3, 'top keys=9 seed=1') AS f FROM t GROUP BY g)")
+    assert dict(db.execute("SELECT key, count FROM weir_top(?)", (counts,))) == {"0": 667, "1": 667, "2": 666}
+    assert one(db, "SELECT weir_count(?, 1)", counts) == 667 and one(db, "SELECT weir_count(?, 'x')", counts) == 0
+    assert one(db, "SELECT weir_merge(k) FROM t WHERE 0") is None
+    for wrong, text in ((f"weir_agg(k, 'bloom memory=1K seed=' || {{}})", "seed"), ("weir_agg(k)", "fuse"), ("'text'", "not a blob")):
+        sql = f"SELECT weir_merge(f) FROM (SELECT {wrong.format('g')} AS f FROM t GROUP BY g)"
+        assert failure(db, sql).startswith("weir_merge: ") and text in failure(db, sql)
+    assert "sketch" in failure(db, "SELECT weir_merge(f) FROM (SELECT weir_agg(k, 'top') AS f FROM t UNION ALL SELECT weir_agg(k, ?) FROM t)", LEARNING)
+
+
+def test_info_and_count(db):
+    fill(db, [str(i % 700) for i in range(1000)])
+    about = json.loads(one(db, "SELECT weir_info(?)", built(db, LEARNING)))
+    assert about["kind"] == "filter" and about["spec"].startswith("bloom ") and about["new"] == 700
+    sketch = json.loads(one(db, "SELECT weir_info(?)", built(db, "top keys=1000")))
+    assert (sketch["kind"], sketch["total"], sketch["keys"], sketch["error"]) == ("sketch", 1000, 700, 0)
+    assert json.loads(one(db, "SELECT weir_info(?)", built(db, "heavykeeper")))["error"] is None
+    one(db, "SELECT sum(weir_observe('v: bloom memory=64K', k)) FROM t")
+    named = json.loads(one(db, "SELECT weir_info('v')"))
+    assert named["observed"] == 1000 and one(db, "SELECT weir_count('v')") == named["new"] == 700
+    assert one(db, "SELECT weir_count(?)", built(db)) == 700
+    assert one(db, "SELECT weir_info(NULL)") is None and one(db, "SELECT weir_count(NULL)") is None
+    for call in ("weir_info('none')", "weir_count('none')", "weir_info(5)", "weir_count(x'00')", "weir_count('v', 'k')"):
+        assert failure(db, f"SELECT {call}").startswith("weir_")
+    assert "weir_count(sketch, key)" in failure(db, "SELECT weir_count(?)", built(db, "top"))
+
+
+def test_two_calls_of_one_statement_share_a_filter_of_their_spec(db):
+    assert db.execute("SELECT weir_observe('bloom memory=1K', 'a'), weir_observe('bloom memory=1K', 'a'), "
+                      "weir_observe('bloom memory=2K', 'a')").fetchall() == [(0, 1, 0)]
+
+
+def test_the_shared_vectors(db):
+    folder = pathlib.Path(os.environ["WEIR_SOURCE"]) / "tests/vectors"
+    rows = [line.split("\t") for line in (folder / "keys.tsv").read_text().splitlines()[1:]]
+    values = [int(v) if kind == "int" else bytes.fromhex(v).decode() if kind == "text" else bytes.fromhex(v) for kind, v, *_ in rows]
+    seen = [one(db, "SELECT weir_observe('v: recent memory=4K seed=7', ?)", v) for v in values]
+    assert seen == [int(row[-1]) for row in rows]
+    saved = (folder / "keys.weir").read_bytes()
+    assert all(one(db, "SELECT weir_has(?, ?)", saved, v) for v in values)

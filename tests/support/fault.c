@@ -1,22 +1,22 @@
-/* fault.c - makes one call of the C library fail, for a program that is started with this
- * library in LD_PRELOAD. WEIR_FAULT says which:
+/* fault.c - fault injection: makes one call of the C library fail in a program that is started with
+ * this library in LD_PRELOAD. WEIR_FAULT selects the call:
  *
- *   WEIR_FAULT=write:3:ENOSPC    the third write() of the process fails with ENOSPC
- *   WEIR_FAULT=read:0:short      every read() gives one byte at most
- *   WEIR_FAULT=read:5:short      the fifth does
- *   WEIR_FAULT=read:5:SIGTERM    SIGTERM arrives during the fifth, which succeeds
+ *  WEIR_FAULT=write:3:ENOSPC    the third write() of the process fails with ENOSPC
+ *  WEIR_FAULT=read:0:short      every read() returns at most one byte
+ *  WEIR_FAULT=read:5:short      the fifth does
+ *  WEIR_FAULT=read:5:SIGTERM    SIGTERM arrives during the fifth, which succeeds
  *
- * WEIR_FAULT_COUNTS names a file that gets a line "CALL COUNT" for each call when the process
- * ends, so that a test knows how many there are to fail. Children are not touched.
+ * At exit, a line "CALL COUNT" for each call is appended to the file WEIR_FAULT_COUNTS, so a test
+ * knows which calls can fail. Child processes are not affected.
  *
- * WEIR_FAULT_CLOCK names a file: while it exists, the wall clock is a day ahead. WEIR_FAULT_BOOT
- * the same for the time since boot, which no one can set. With WEIR_FAULT_FAST a second passes
- * each time a program looks at the monotonic clock.
+ * While the file WEIR_FAULT_CLOCK exists, the system clock is a day ahead; WEIR_FAULT_BOOT does the
+ * same for the time since boot. With WEIR_FAULT_FAST, each reading of the monotonic clock advances
+ * it by a second.
  *
- * What stdio does inside of the C library cannot be caught: its fflush() and fclose() fail
+ * Calls that stdio makes inside the C library cannot be intercepted: fflush() and fclose() fail
  * instead of its write(). */
-#undef _FILE_OFFSET_BITS /* else mmap() and mmap64() are one name */
-#undef _FORTIFY_SOURCE   /* else read() is inline */
+#undef _FILE_OFFSET_BITS /* otherwise mmap() and mmap64() are one name */
+#undef _FORTIFY_SOURCE   /* otherwise read() is inline */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -31,10 +31,11 @@
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
 
-/* Hidden functions would stand in for nobody's. */
+/* Functions with hidden visibility would replace nothing. */
 #pragma GCC visibility push(default)
 
 enum call {
@@ -72,7 +73,7 @@ static const struct {
 static atomic_ulong counts[CALLS];
 static int chosen = -1; /* the call that fails */
 static unsigned long which;
-static int with; /* errno; 0 is a short one */
+static int with; /* errno; 0 for a short read or write */
 static bool signals;
 static bool ready;
 
@@ -103,7 +104,7 @@ __attribute__((constructor)) static void begin(void)
     ready = true;
 }
 
-/* At the end of exit(), after the program's own handlers. */
+/* Runs at the end of exit(), after the program's own handlers. */
 __attribute__((destructor)) static void tell(void)
 {
     const char *path = getenv("WEIR_FAULT_COUNTS");
@@ -117,7 +118,7 @@ __attribute__((destructor)) static void tell(void)
     fclose(out);
 }
 
-/* Is this the one? */
+/* Returns true if this is the call that fails. */
 static bool is_hit(enum call call)
 {
     if (!ready)
@@ -139,7 +140,7 @@ static bool fails(enum call call)
     return true;
 }
 
-/* How much of n may be done; -1 if nothing. */
+/* Returns how many of n bytes may be transferred; -1 for none. */
 static ssize_t allow(enum call call, size_t n)
 {
     if (!is_hit(call))
@@ -153,7 +154,7 @@ static ssize_t allow(enum call call, size_t n)
     if (!real)                                                                                     \
     *(void **)&real = dlsym(RTLD_NEXT, name)
 
-/* dlsym() allocates, so these are taken by the C library's own names. */
+/* dlsym() allocates, so these use the internal names of the C library. */
 void *__libc_malloc(size_t size);
 void *__libc_calloc(size_t n, size_t size);
 void *__libc_realloc(void *old, size_t size);
@@ -187,7 +188,7 @@ int posix_memalign(void **out, size_t align, size_t size)
     return p ? 0 : ENOMEM;
 }
 
-static atomic_ulong looks; /* at the monotonic clock */
+static atomic_ulong looks; /* for the monotonic clock */
 
 int clock_gettime(clockid_t clock, struct timespec *t)
 {
@@ -212,14 +213,15 @@ ssize_t read(int fd, void *to, size_t n)
     return most < 0 ? -1 : real(fd, to, most || !n ? (size_t)most : 1);
 }
 
-/* With _FORTIFY_SOURCE programs call the functions ending in _chk; `room` is the size of `to`. */
-ssize_t __read_chk(int fd, void *to, size_t n, size_t room);
-ssize_t __pread64_chk(int fd, void *to, size_t n, off_t at, size_t room);
+/* Programs built with _FORTIFY_SOURCE call the functions ending in _chk; `space` is the size of
+ * `to`. */
+ssize_t __read_chk(int fd, void *to, size_t n, size_t space);
+ssize_t __pread64_chk(int fd, void *to, size_t n, off_t at, size_t space);
 int __open64_2(const char *path, int flags);
 
-ssize_t __read_chk(int fd, void *to, size_t n, size_t room)
+ssize_t __read_chk(int fd, void *to, size_t n, size_t space)
 {
-    return n > room ? (abort(), -1) : read(fd, to, n);
+    return n > space ? (abort(), -1) : read(fd, to, n);
 }
 
 static ssize_t pread_some(int fd, void *to, size_t n, off_t at)
@@ -235,9 +237,9 @@ ssize_t pread64(int fd, void *to, size_t n, off_t at)
     return pread_some(fd, to, n, at);
 }
 
-ssize_t __pread64_chk(int fd, void *to, size_t n, off_t at, size_t room)
+ssize_t __pread64_chk(int fd, void *to, size_t n, off_t at, size_t space)
 {
-    return n > room ? (abort(), -1) : pread_some(fd, to, n, at);
+    return n > space ? (abort(), -1) : pread_some(fd, to, n, at);
 }
 
 ssize_t pread(int fd, void *to, size_t n, off_t at)
@@ -251,6 +253,30 @@ ssize_t write(int fd, const void *from, size_t n)
     ssize_t most = fd == STDERR_FILENO ? (ssize_t)n : allow(CALL_WRITE, n);
 
     return most < 0 ? -1 : real(fd, from, most || !n ? (size_t)most : 1);
+}
+
+static ssize_t pwrite_some(int fd, const void *from, size_t n, off_t at)
+{
+    REAL(ssize_t, "pwrite64", int, const void *, size_t, off_t);
+    ssize_t most = allow(CALL_WRITE, n);
+
+    return most < 0 ? -1 : real(fd, from, most || !n ? (size_t)most : 1, at);
+}
+
+ssize_t pwrite(int fd, const void *from, size_t n, off_t at)
+{
+    return pwrite_some(fd, from, n, at);
+}
+
+ssize_t pwrite64(int fd, const void *from, size_t n, off_t at)
+{
+    return pwrite_some(fd, from, n, at);
+}
+
+ssize_t preadv64v2(int fd, const struct iovec *parts, int n, off64_t at, int flags)
+{
+    REAL(ssize_t, "preadv64v2", int, const struct iovec *, int, off64_t, int);
+    return fails(CALL_PREAD) ? -1 : real(fd, parts, n, at, flags);
 }
 
 static int open_some(const char *path, int flags, mode_t mode)
@@ -282,6 +308,34 @@ int open64(const char *path, int flags, ...)
     mode_t mode = mode_of(flags, more);
     va_end(more);
     return open_some(path, flags, mode);
+}
+
+static int openat_some(int dir, const char *path, int flags, va_list more)
+{
+    REAL(int, "openat64", int, const char *, int, mode_t);
+    mode_t mode = mode_of(flags, more);
+
+    return fails(CALL_OPEN) ? -1 : real(dir, path, flags, mode);
+}
+
+int openat(int dir, const char *path, int flags, ...)
+{
+    va_list more;
+
+    va_start(more, flags);
+    int fd = openat_some(dir, path, flags, more);
+    va_end(more);
+    return fd;
+}
+
+int openat64(int dir, const char *path, int flags, ...)
+{
+    va_list more;
+
+    va_start(more, flags);
+    int fd = openat_some(dir, path, flags, more);
+    va_end(more);
+    return fd;
 }
 
 int __open64_2(const char *path, int flags)
@@ -317,6 +371,12 @@ int rename(const char *from, const char *to)
     return fails(CALL_RENAME) ? -1 : real(from, to);
 }
 
+int renameat(int at, const char *from, int there, const char *to)
+{
+    REAL(int, "renameat", int, const char *, int, const char *);
+    return fails(CALL_RENAME) ? -1 : real(at, from, there, to);
+}
+
 int linkat(int at, const char *from, int there, const char *to, int flags)
 {
     REAL(int, "linkat", int, const char *, int, const char *, int);
@@ -326,6 +386,12 @@ int linkat(int at, const char *from, int there, const char *to, int flags)
 int fsync(int fd)
 {
     REAL(int, "fsync", int);
+    return fails(CALL_FSYNC) ? -1 : real(fd);
+}
+
+int fdatasync(int fd)
+{
+    REAL(int, "fdatasync", int);
     return fails(CALL_FSYNC) ? -1 : real(fd);
 }
 

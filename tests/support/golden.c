@@ -33,7 +33,7 @@ void golden_note(const weir_filter *w, char note[GOLDEN_NOTE])
                   "\nmemory %d shown %d seen %d fresh %d fill %.4f error %.4f\n", (int)stats.memory,
                   (int)stats.observed, (int)stats.seen, (int)stats.new_keys, stats.fill,
                   stats.error);
-    for (uint64_t i = 0; i < 100; i++) /* of the stream's last, if they were new, and others */
+    for (uint64_t i = 0; i < 100; i++) /* recent keys of the stream, if they were new, and others */
         note[n++] = (char)('0' + weir_ask(w, numbered(w, UINT64_C(3) << 32 | (i + STREAM - 50))));
     strcpy(note + n, "\n");
 }
@@ -54,7 +54,7 @@ const struct golden_sketch *golden_sketch(size_t i)
     return i < sizeof sketches / sizeof *sketches ? &sketches[i] : NULL;
 }
 
-/* Some come often: the smaller of two numbers, both below twenty. */
+/* Some keys are frequent: the smaller of two random numbers, both below twenty. */
 static struct weir_bytes golden_key(uint64_t i, char buffer[24])
 {
     uint64_t a = bits_fold(i + 1, RNG_STEP) % 20, b = bits_fold(i + 1, RNG_TWIST) % 20;

@@ -1,15 +1,15 @@
-/* golden.h - how the files in tests/golden/ are made.
+/* golden.h - creation of the files in tests/golden/.
  *
- * One per filter and kind of sketch: the filter after a fixed stream, and a note with what it then
- * says of itself and of a hundred keys. They pin the format, the hashing, the
- * generator and every algorithm: a change that alters one of them breaks saved
- * filters of users, and needs a new format version.
+ * There is one file per filter and kind of sketch. It contains the filter after a fixed stream, and
+ * a note with its stats and its answers for a hundred keys. The files fix the format, the hashing,
+ * the random generator and every algorithm: a change that alters one of them breaks the saved
+ * filters of users and requires a new format version.
  *
- * A new filter gets its file by
+ * For a new filter, run
  *
- *     build/tests/support/make-golden tests/golden NAME
+ *    build/tests/support/make-golden tests/golden NAME
  *
- * and without NAME all are made anew, which is for new format versions only. */
+ * Without NAME all files are written; only a new format version needs that. */
 #ifndef WEIR_TESTS_SUPPORT_GOLDEN_H
 #define WEIR_TESTS_SUPPORT_GOLDEN_H
 
@@ -17,10 +17,10 @@
 
 #define GOLDEN_NOTE 1024
 
-/* A filter of this name after the stream. */
+/* The filter of this name after the stream. */
 weir_filter *golden_filter(const char *name);
 
-/* What it says then. */
+/* Its stats and answers then. */
 void golden_note(const weir_filter *w, char note[GOLDEN_NOTE]);
 
 /* The same for sketches, by number. */

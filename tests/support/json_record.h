@@ -1,4 +1,4 @@
-/* json_record.h - a record for the JSON picker of the tool, and no byte more. */
+/* json_record.h - a JSON record in memory without a byte to spare. */
 #ifndef WEIR_TESTS_JSON_RECORD_H
 #define WEIR_TESTS_JSON_RECORD_H
 
@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A record in memory of exactly the size that is promised to be readable, so that
- * the sanitizer sees every byte too many. */
+/* A record in memory of exactly the size that the JSON scanner may read, so that the sanitizer
+ * detects every access beyond it. */
 static inline char *record_of(const char *text, size_t size, char delimiter)
 {
     char *record = malloc(size + 64);
@@ -16,7 +16,7 @@ static inline char *record_of(const char *text, size_t size, char delimiter)
     assert_non_null(record);
     memcpy(record, text, size);
     record[size] = delimiter;
-    memset(record + size + 1, '"', 63); /* what would be taken for more of it */
+    memset(record + size + 1, '"', 63); /* bytes that would continue the record */
     return record;
 }
 

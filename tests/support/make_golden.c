@@ -1,6 +1,6 @@
-/* make_golden.c - writes the files of tests/golden/; golden.h says when.
+/* make_golden.c - writes the files of tests/golden/ (golden.h).
  *
- *     make-golden FOLDER [NAME] */
+ *    make-golden DIRECTORY [NAME] */
 #include "support/golden.h"
 #include "support/screened.h"
 

@@ -23,7 +23,7 @@ void model_finish(const struct model *m, struct text *in)
         text_append(in, &m->end, 1);
 }
 
-/* Some programs put a mark before the first field of CSV. */
+/* Some programs write a byte order mark before the first CSV field. */
 static size_t mark_size(const char *data, size_t size)
 {
     return size >= 3 && memcmp(data, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
@@ -38,8 +38,8 @@ static size_t line_end(const struct model *m, const struct text *t, size_t at)
     return at;
 }
 
-/* The line break that ends a CSV record, or size if none does; *good becomes
- * false if the record is no CSV. */
+/* Returns the line break that ends a CSV record, or size if there is none. Sets *good to false if
+ * the record is not CSV. */
 static size_t csv_end(const struct model *m, const struct text *t, size_t at, bool *good)
 {
     enum { BEGIN, BARE, QUOTED, CLOSED, FAULTY } state = BEGIN;
@@ -111,7 +111,7 @@ static bool delimited_field(const struct model *m, const char *record, size_t si
     return number <= current;
 }
 
-/* A record of blanks alone has one field, which is empty. */
+/* A record of spaces has one field, which is empty. */
 static bool field_between_blanks(const char *record, size_t size, uint32_t number, struct text *out)
 {
     uint32_t current = 0;

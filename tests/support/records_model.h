@@ -1,5 +1,5 @@
-/* records_model.h - where records and their fields end, slowly: one byte after the
- * other, with all of them at hand. What the reader of the command is held against. */
+/* records_model.h - a simple model of the command's record reader: finds records and fields one
+ * byte at a time, with the whole input in memory. */
 #ifndef WEIR_TESTS_RECORDS_MODEL_H
 #define WEIR_TESTS_RECORDS_MODEL_H
 
@@ -21,26 +21,26 @@ enum model_fields { MODEL_BLANKS, MODEL_DELIMITED, MODEL_CSV };
 
 struct model {
     enum model_fields fields;
-    char delimiter;   /* of fields */
-    char end;         /* of records */
+    char delimiter;   /* between fields */
+    char end;         /* between records */
     uint64_t longest; /* bytes of a record */
-    bool strip_cr;    /* at the end of a record: no part of its last field */
+    bool strip_cr;    /* strip it from the end of a record's last field */
 };
 
 struct model_record {
-    size_t begin, end; /* the delimiter is at end */
-    bool good;         /* it is CSV, if that is what is read, and not too long */
+    size_t begin, end; /* position of the delimiter */
+    bool good;         /* valid CSV, if CSV is read, and not too long */
 };
 
-/* The last record of a file may lack its delimiter. */
+/* Append the delimiter that the last record of a file may lack. */
 void model_finish(const struct model *m, struct text *in);
 
-/* The record that begins at that place. One that does not end within the limit, or by
- * the end of the file, costs its first line; all that follows is read. */
+/* Returns the record that begins at that position. A record that does not end within the limit or
+ * by the end of the file loses its first line; reading continues after that line. */
 struct model_record model_record(const struct model *m, const struct text *in, size_t begin);
 
-/* The field of that number (from 1) of a good record, free of quotes, is put behind what
- * *out has. False if there are not so many. */
+/* Append the field of that number (from 1) of a good record, without quotes, to *out. Returns false
+ * if there are fewer fields. */
 bool model_field(const struct model *m, const char *record, size_t size, uint32_t number,
                  struct text *out);
 

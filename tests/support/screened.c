@@ -87,11 +87,7 @@ struct blob screen_blob(const weir_screen *w)
 
 void assert_same_screen(const weir_screen *a, const weir_screen *b)
 {
-    struct blob of_a = screen_blob(a), of_b = screen_blob(b);
-
-    assert_same_blob(of_a, of_b);
-    blob_free(of_a);
-    blob_free(of_b);
+    assert_same_saved(screen_blob(a), screen_blob(b));
 }
 
 /* ---- golden files ---- */

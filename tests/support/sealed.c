@@ -69,7 +69,7 @@ void with_sealed_cuts(struct blob b, void (*check)(struct blob cut, void *contex
         check_cut(&h, cells, check, context);
 }
 
-#define WORDS_VARIED 7 /* all subsets of the first ones */
+#define WORDS_VARIED 7 /* all subsets of the first words */
 #define CELLS_VARIED                                                                               \
     400 /* bytes: the numbers that sketches begin with, and some keys of theirs                    \
          */
@@ -89,7 +89,7 @@ void with_forged_words(struct blob b, void (*check)(struct blob forged, void *co
 
             for (uint32_t j = 0; j < varied; j++)
                 if (which >> j & 1)
-                    h.word[j] = numbers[i] - j; /* so that later ones are not more */
+                    h.word[j] = numbers[i] - j; /* so that later numbers are not larger */
             check_cut(&h, b.data + part_head_size(&whole), check, context);
         }
     for (uint64_t at = 0; at + 8 <= whole.cells && at < CELLS_VARIED; at += 4) {

@@ -1,5 +1,5 @@
-/* sealed.h - saved parts made or changed by hand, with checksums that are right: what
- * else is wrong with them must be found. */
+/* sealed.h - saved parts that are forged or changed, with valid checksums: loading must detect
+ * everything else that is wrong with them. */
 #ifndef WEIR_TESTS_SUPPORT_SEALED_H
 #define WEIR_TESTS_SUPPORT_SEALED_H
 
@@ -7,22 +7,21 @@
 
 #include "format/part.h"
 
-/* The head of a part that is sound; its spec lies in the part. */
+/* The head of a valid part; its spec points into the part. */
 struct part_head head_of_blob(struct blob b);
 
-/* A part of this head and these cells. */
+/* A part with this head and these cells. */
 struct blob sealed_part(const struct part_head *h, const void *cells);
 
-/* Make the checksums of a part right again, which had this head before it was
- * changed. */
+/* Recompute the checksums of a changed part; head is what it had before. */
 void seal(struct blob b, const struct part_head *was);
 
-/* Call check() with all parts that are this one cut short: fewer cells, fewer words, a
- * shorter spec, each under lengths and checksums that are right. */
+/* Call check() with every shortened version of a part: fewer cells, fewer words, a shorter spec,
+ * with valid lengths and checksums. */
 void with_sealed_cuts(struct blob b, void (*check)(struct blob cut, void *context), void *context);
 
-/* The same with all parts in which some of the words (counters, registers, times), or eight of the
- * first cells, are numbers at the end of what 62, 63 or 64 bits hold. */
+/* Call check() with versions in which some words (counters, registers, times) or eight of the first
+ * cells are close to the maximum of 62, 63 or 64 bits. */
 void with_forged_words(struct blob b, void (*check)(struct blob forged, void *context),
                        void *context);
 

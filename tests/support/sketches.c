@@ -1,39 +1,21 @@
 /* sketches.c - see sketches.h. */
 #include "support/sketches.h"
 
-#include <math.h>
-#include <stdlib.h>
+#include "support/zipf.h"
 
 #include "base/rng.h"
-
-static size_t draw(const double *sums, size_t n, double at)
-{
-    size_t low = 0, high = n - 1;
-
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-
-        if (sums[middle] > at)
-            high = middle;
-        else
-            low = middle + 1;
-    }
-    return low;
-}
 
 struct counted counted_of(size_t n, size_t universe, double alpha, uint64_t seed)
 {
     struct counted c = {n, universe, calloc(n, sizeof *c.draws), calloc(universe, sizeof *c.exact),
                         calloc(universe, sizeof *c.names)};
-    double *sums = calloc(universe, sizeof *sums), sum = 0;
+    double *sums = zipf_sums(universe, alpha);
     struct rng r = rng_at(seed, 0);
 
-    for (size_t i = 0; i < universe; i++) {
-        sums[i] = sum += pow((double)(i + 1), -alpha);
+    for (size_t i = 0; i < universe; i++)
         bits_store64((uint8_t *)&c.names[i], bits_fold(i + 1, RNG_STEP) ^ seed);
-    }
     for (size_t i = 0; i < n; i++) {
-        c.draws[i] = draw(sums, universe, (double)(rng_next(&r) >> 11) * 0x1p-53 * sum);
+        c.draws[i] = zipf_draw(sums, universe, (double)(rng_next(&r) >> 11) * 0x1p-53);
         c.exact[c.draws[i]]++;
     }
     free(sums);
@@ -80,9 +62,5 @@ struct blob sketch_blob(const weir_sketch *s)
 
 void assert_same_sketch(const weir_sketch *a, const weir_sketch *b)
 {
-    struct blob of_a = sketch_blob(a), of_b = sketch_blob(b);
-
-    assert_same_blob(of_a, of_b);
-    blob_free(of_a);
-    blob_free(of_b);
+    assert_same_saved(sketch_blob(a), sketch_blob(b));
 }

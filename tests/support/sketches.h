@@ -1,5 +1,4 @@
-/* sketches.h - what the tests of sketches share: streams of numbered keys drawn
- * from a law, with their exact counts. */
+/* sketches.h - for tests of sketches: Zipf streams of numbered keys, with exact counts. */
 #ifndef WEIR_TESTS_SUPPORT_SKETCHES_H
 #define WEIR_TESTS_SUPPORT_SKETCHES_H
 
@@ -7,18 +6,18 @@
 
 #include <weir/sketch.h>
 
-/* n draws from so many keys; alpha 0 is uniform, else Zipf. */
+/* n draws from `universe` keys; alpha 0 is uniform. */
 struct counted {
     size_t n, universe;
-    uint64_t *draws; /* numbers of keys */
-    uint64_t *exact; /* how often each came */
-    uint64_t *names; /* 8 bytes per key: its name, the same bytes on every machine */
+    uint64_t *draws; /* key numbers */
+    uint64_t *exact; /* count of each key */
+    uint64_t *names; /* 8 bytes per key, equal on every machine */
 };
 
 struct counted counted_of(size_t n, size_t universe, double alpha, uint64_t seed);
 void counted_free(struct counted c);
 
-/* Must open; prints the spec of refusal if not. */
+/* Open a sketch, or fail the test with the error. */
 weir_sketch *open_sketch(const char *spec);
 
 static inline struct weir_bytes name_of(const struct counted *c, uint64_t key)
@@ -26,7 +25,7 @@ static inline struct weir_bytes name_of(const struct counted *c, uint64_t key)
     return (struct weir_bytes){&c->names[key], sizeof *c->names};
 }
 
-/* Show draws from..to to a sketch, in batches. */
+/* Add draws from..to to a sketch, in batches. */
 void show_draws(weir_sketch *s, const struct counted *c, size_t from, size_t to);
 
 struct blob sketch_blob(const weir_sketch *s);

@@ -1,4 +1,4 @@
-/* stand_in.c - see stand_in.h. What is said to it, and looking at what it holds. */
+/* stand_in.c - sends commands to the stand-in server and inspects it; see stand_in.h. */
 #include "support/stand_in_inside.h"
 
 #include <assert.h>
@@ -8,7 +8,7 @@
 
 struct stand stand;
 
-/* ---- saying ---- */
+/* ---- commands ---- */
 
 static void remove_named(struct words *w)
 {
@@ -18,7 +18,7 @@ static void remove_named(struct words *w)
         stand_remove_key(k);
 }
 
-/* In the stand.database that is set. */
+/* In the selected database, stand.database. */
 static void carry_out(struct words *w)
 {
     struct rm_command *c = w->n > 0 ? stand_get_command(NULL, w->list[0]->data) : NULL;
@@ -40,7 +40,7 @@ static void carry_out(struct words *w)
     assert(stand.opened == 0 && stand.reply.depth == 0 && stand.reply.whole == 1);
 }
 
-/* What was replicated, where it is to be; the replica has memory enough. */
+/* Runs what was replicated; the replica never runs out of memory. */
 static void pass_on(void)
 {
     static char told[sizeof stand.reply.text];
@@ -93,7 +93,7 @@ const char *stand_in_tell(const char *first, ...)
     return stand_in_say(words, n);
 }
 
-/* ---- looking ---- */
+/* ---- inspection ---- */
 
 static uint64_t digest_of(const struct stored_key *k)
 {
@@ -146,7 +146,7 @@ void stand_in_reload(void)
             continue;
         k->type->methods.rdb_save(&io, k->value);
         stand.database = STAND_IN_LOADED;
-        value = k->type->methods.rdb_load(&io, 1);
+        value = k->type->methods.rdb_load(&io, k->type->encoding);
         stand.database = STAND_IN_MASTER;
         assert(value && io.read == io.strings.n);
         stand_put_value(STAND_IN_LOADED, k->name, k->type, value);
@@ -154,24 +154,41 @@ void stand_in_reload(void)
     }
 }
 
-bool stand_in_restore(const char *key, size_t i, const void *data, size_t size, size_t piece)
+static bool restore(const char *key, struct rm_type *type, struct rm_io *io)
 {
     struct rm_string *name = stand_string(key, strlen(key));
-    struct rm_type *type = &stand.types[i % stand.types_n];
-    struct rm_io io = {0};
-    void *value;
+    void *value = type->methods.rdb_load(io, type->encoding);
 
-    for (size_t at = 0; at < size; at += piece)
-        stand_save_string(&io, (const char *)data + at, size - at < piece ? size - at : piece);
-    stand_save_string(&io, "", 0);
-    value = type->methods.rdb_load(&io, 1);
     if (value) {
         stand_put_value(STAND_IN_MASTER, name, type, value);
         stand_put_value(STAND_IN_REPLICA, name, type, type->methods.copy2(NULL, value));
     }
-    stand_free_words(&io.strings);
+    stand_free_words(&io->strings);
     stand_free_string(NULL, name);
     return value != NULL;
+}
+
+bool stand_in_restore(const char *key, size_t i, const void *data, size_t size, size_t piece)
+{
+    struct rm_io io = {0};
+
+    for (size_t at = 0; at < size; at += piece)
+        stand_save_string(&io, (const char *)data + at, size - at < piece ? size - at : piece);
+    stand_save_string(&io, "", 0);
+    return restore(key, &stand.types[i % stand.types_n], &io);
+}
+
+bool stand_in_restore_fields(const char *key, const char *type, const struct weir_bytes *fields,
+                             size_t n)
+{
+    struct rm_io io = {0};
+    size_t i = 0;
+
+    while (strcmp(stand.types[i].name, type) != 0)
+        i++;
+    for (size_t j = 0; j < n; j++)
+        stand_save_string(&io, fields[j].data, fields[j].size);
+    return restore(key, &stand.types[i], &io);
 }
 
 void stand_in_rewrite(void)
@@ -222,7 +239,9 @@ void stand_in_defrag(void)
 
         if (!k->name)
             continue;
-        assert(k->type->methods.defrag(&ctx, k->name, &k->value) == 0);
+        ctx.cursor = 0;
+        while (k->type->methods.defrag(&ctx, k->name, &k->value) != 0)
+            assert(digest_of(k) == before);
         assert(digest_of(k) == before);
     }
 }

@@ -1,9 +1,9 @@
-/* stand_in.h - a small server for the module, in the process of a test.
+/* stand_in.h - a minimal server that runs the module inside a test process.
  *
- * It has what abi.h asks for and nothing more: strings, keys in a few databases, types, replies
- * that it checks for their shape, commands that are replicated, RDB and AOF in memory, memory
- * that may run short and blocks that move. So the module runs under the sanitizers, under the
- * fuzzer, and where a real server would not bring it. */
+ * It implements the calls in abi.h: strings, keys in a few databases, types, replies whose
+ * structure it checks, replicated commands, RDB and AOF in memory, allocation failures, and
+ * defragmentation that moves blocks. So the module runs under sanitizers and the fuzzer, and in
+ * states that a real server rarely reaches. */
 #ifndef SUPPORT_STAND_IN_H
 #define SUPPORT_STAND_IN_H
 
@@ -11,47 +11,52 @@
 #include <stddef.h>
 #include <weir.h>
 
-/* Databases: the one of clients, its replica, and one to load into. */
+/* Databases: the clients', the replica's, and one to load into. */
 enum { STAND_IN_MASTER, STAND_IN_REPLICA, STAND_IN_LOADED, STAND_IN_DATABASES };
 
-/* Load the module with arguments; true if it took them. Once in a process. */
+/* Load the module with these arguments; call it once per process. Returns false if the module
+ * rejects them. */
 bool stand_in_load(const char *const *arguments, int n);
 
-/* Let a client say words; what it is told, as text: 1, "bytes", -error, nil, [a b]. It is there up
- * to the next call. What the command replicates is carried out on the replica. */
+/* Run a command line as a client. Returns the reply as text: 1, "bytes", -error, nil, [a b]; it is
+ * valid until the next call. What the command replicates runs on the replica. */
 const char *stand_in_say(const struct weir_bytes *words, size_t n);
 
-/* The same of words that end with NULL. */
+/* The same with words that end with NULL. */
 const char *stand_in_tell(const char *first, ...);
 
-/* Is every key of two databases the same, by its digest? */
+/* Returns true if all keys of two databases are equal, compared by digest. */
 bool stand_in_alike(int a, int b);
 
-/* Save the master's keys and load them into STAND_IN_LOADED: as an RDB, as an AOF. */
+/* Save the master's keys and load them into STAND_IN_LOADED, as RDB or as AOF. */
 void stand_in_reload(void);
 void stand_in_rewrite(void);
 
-/* Load bytes as the RDB of a value of the i-th type, in pieces: was it taken? */
+/* Load bytes in pieces as the RDB value of the i-th type. Returns false if they are rejected. */
 bool stand_in_restore(const char *key, size_t i, const void *data, size_t size, size_t piece);
 
-/* The last bytes that were an answer; as many as there was room for. */
+/* The same from the fields of a value, in a type by name; a number is a field of 8 bytes. */
+bool stand_in_restore_fields(const char *key, const char *type, const struct weir_bytes *fields,
+                             size_t n);
+
+/* The bytes of the last reply, at most as many as fit in the buffer. */
 struct weir_bytes stand_in_last(void);
 
-/* Copy and defragment every key of the master; each must stay what it was. */
+/* Copy and defragment every key of the master, and check that its content does not change. */
 void stand_in_copy(void);
 void stand_in_defrag(void);
 
-/* From now on the n-th allocation fails, and those after it; 0: none. */
+/* From now on the n-th allocation and all later ones fail; 0: none. */
 void stand_in_fail(size_t n);
 size_t stand_in_allocations(void); /* since stand_in_fail() */
 
-/* Bytes that the module holds. */
+/* Bytes that the module has allocated. */
 size_t stand_in_held(void);
 
-/* Set the server's wall clock ahead. */
+/* Advance the server's system clock. */
 void stand_in_set_clock(long long milliseconds);
 
-/* No keys any more. */
+/* Delete all keys. */
 void stand_in_flush(void);
 
 #endif

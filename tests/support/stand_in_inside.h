@@ -1,4 +1,4 @@
-/* stand_in_inside.h - what the files of the stand-in share; see stand_in.h. */
+/* stand_in_inside.h - declarations for the files of the stand-in server; see stand_in.h. */
 #ifndef SUPPORT_STAND_IN_INSIDE_H
 #define SUPPORT_STAND_IN_INSIDE_H
 
@@ -13,11 +13,12 @@
 
 struct rm_string {
     size_t size;
-    char *data; /* with an end */
+    char *data; /* terminated by NUL */
 };
 
 struct rm_type {
     const char *name;
+    int encoding;
     struct rm_type_methods methods;
 };
 
@@ -28,7 +29,7 @@ struct stored_key {
 };
 
 struct rm_key {
-    struct stored_key *at; /* NULL: there is none */
+    struct stored_key *at; /* NULL: no value */
     struct rm_string *name;
     bool writable;
 };
@@ -40,7 +41,7 @@ struct rm_command {
 };
 
 struct rm_ctx {
-    int (*get_api)(const char *name, void *call); /* first */
+    int (*get_api)(const char *name, void *call); /* the first one */
 };
 
 /* A list of strings: a command, or the strings of an RDB. */
@@ -53,7 +54,7 @@ struct rm_io {
     struct words strings;
     size_t read;
     bool failed;
-    struct words *commands; /* of an AOF */
+    struct words *commands; /* an AOF */
     size_t commands_n;
 };
 
@@ -63,6 +64,7 @@ struct rm_digest {
 
 struct rm_defrag {
     int moved;
+    unsigned long cursor;
 };
 
 #define DEPTH 8
@@ -70,16 +72,17 @@ struct rm_defrag {
 struct stand_reply {
     char text[1 << 16];
     size_t n;
-    long left[DEPTH]; /* elements that an array is waiting for; -1 - n: open, with n so far */
+    long left[DEPTH]; /* elements still missing from each array; -1 - n: an open array with n so far
+                       */
     int depth;
-    int whole; /* replies that are complete */
+    int whole; /* complete replies */
 };
 
-/* All that it knows. */
+/* The whole state. */
 struct stand {
     struct rm_ctx context;
     struct stored_key databases[STAND_IN_DATABASES][KEYS];
-    int database; /* that the running command sees */
+    int database; /* of the running command */
     struct rm_type types[TYPES];
     size_t types_n;
     struct rm_command commands[COMMANDS];
@@ -94,7 +97,7 @@ struct stand {
 
 extern struct stand stand;
 
-/* Calls of abi.h that a file has, up to one without a name. */
+/* The calls of abi.h that a file implements; ends with an entry without a name. */
 struct stand_in_call {
     const char *name;
     void (*call)(void);

@@ -1,4 +1,4 @@
-/* stand_in_io.c - RDB, AOF, digests, defragmentation: see stand_in.h. */
+/* stand_in_io.c - RDB, AOF, digests and defragmentation; see stand_in.h. */
 #include "support/stand_in_inside.h"
 
 #include <assert.h>
@@ -24,6 +24,37 @@ static char *load_string(struct rm_io *io, size_t *size)
     data = stand_take(*size ? *size : 1);
     memcpy(data, io->strings.list[io->read++]->data, *size);
     return data;
+}
+
+static void save_unsigned(struct rm_io *io, uint64_t number)
+{
+    stand_save_string(io, (const char *)&number, sizeof number);
+}
+
+static uint64_t load_unsigned(struct rm_io *io)
+{
+    uint64_t number = 0;
+    struct rm_string *from = io->read < io->strings.n ? io->strings.list[io->read] : NULL;
+
+    if (from && from->size == sizeof number)
+        memcpy(&number, io->strings.list[io->read++]->data, sizeof number);
+    else
+        io->failed = true;
+    return number;
+}
+
+static void save_double(struct rm_io *io, double number)
+{
+    stand_save_string(io, (const char *)&number, sizeof number);
+}
+
+static double load_double(struct rm_io *io)
+{
+    uint64_t bits = load_unsigned(io);
+    double number;
+
+    memcpy(&number, &bits, sizeof number);
+    return number;
 }
 
 static int is_io_error(struct rm_io *io)
@@ -58,7 +89,7 @@ static void *defrag_alloc(struct rm_defrag *ctx, void *block)
 {
     void *moved;
 
-    if (ctx->moved++ % 3 == 2) /* some stay where they are */
+    if (ctx->moved++ % 3 == 2) /* some are not moved */
         return NULL;
     moved = stand_take(stand_size_of(block));
     memcpy(moved, block, stand_size_of(block));
@@ -68,27 +99,28 @@ static void *defrag_alloc(struct rm_defrag *ctx, void *block)
 
 static int defrag_should_stop(struct rm_defrag *ctx)
 {
-    (void)ctx;
-    return 0;
+    return ctx->moved % 2;
 }
 
 static int defrag_cursor_set(struct rm_defrag *ctx, unsigned long cursor)
 {
-    (void)ctx;
-    (void)cursor;
+    ctx->cursor = cursor;
     return RM_OK;
 }
 
 static int defrag_cursor_get(struct rm_defrag *ctx, unsigned long *cursor)
 {
-    (void)ctx;
-    *cursor = 0;
+    *cursor = ctx->cursor;
     return RM_OK;
 }
 
 const struct stand_in_call stand_in_io_calls[] = {
     STAND_IN_CALL(SaveStringBuffer, stand_save_string),
     STAND_IN_CALL(LoadStringBuffer, load_string),
+    STAND_IN_CALL(SaveUnsigned, save_unsigned),
+    STAND_IN_CALL(LoadUnsigned, load_unsigned),
+    STAND_IN_CALL(SaveDouble, save_double),
+    STAND_IN_CALL(LoadDouble, load_double),
     STAND_IN_CALL(IsIOError, is_io_error),
     STAND_IN_CALL(EmitAOF, emit_aof),
     STAND_IN_CALL(DigestAddStringBuffer, digest_bytes),

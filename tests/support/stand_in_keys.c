@@ -1,4 +1,4 @@
-/* stand_in_keys.c - keys, and what is replicated: see stand_in.h. */
+/* stand_in_keys.c - keys and replication; see stand_in.h. */
 #include "support/stand_in_inside.h"
 
 #include <assert.h>
@@ -75,7 +75,7 @@ void stand_put_value(int in, struct rm_string *name, struct rm_type *type, void 
                 (struct stored_key){stand_string(name->data, name->size), type, value};
             return;
         }
-    assert(!"room for a key");
+    assert(!"too many keys");
 }
 
 static int set_value(struct rm_key *key, struct rm_type *type, void *value)
@@ -103,7 +103,7 @@ void stand_in_flush(void)
                 stand_remove_key(&stand.databases[in][i]);
 }
 
-/* ---- what is replicated ---- */
+/* ---- replication ---- */
 
 void stand_format_words(struct words *w, const char *command, const char *format, va_list arguments)
 {

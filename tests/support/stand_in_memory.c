@@ -1,4 +1,4 @@
-/* stand_in_memory.c - memory that may run short, and strings: see stand_in.h. */
+/* stand_in_memory.c - allocation, with failures, and strings; see stand_in.h. */
 #include "support/stand_in_inside.h"
 
 #include <assert.h>
@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- memory: a head before each block has its size ---- */
+/* ---- allocation: a header before each block contains its size ---- */
 
 #define HEAD 64
 
@@ -26,6 +26,16 @@ static void *try_alloc(size_t size)
 {
     stand.allocations++;
     return stand.fail_from > 0 && stand.allocations >= stand.fail_from ? NULL : stand_take(size);
+}
+
+/* Used after try_alloc() was asked for the same size. */
+static void *zeroed(size_t n, size_t size)
+{
+    void *block = stand_take(n * size);
+
+    assert(block);
+    memset(block, 0, n * size);
+    return block;
 }
 
 size_t stand_size_of(void *block)
@@ -96,7 +106,7 @@ static const char *string_bytes(const struct rm_string *s, size_t *size)
     return s->data;
 }
 
-/* As the server does: digits, without a sign that does nothing or zeros before them. */
+/* As in the server: digits without a plus sign or leading zeros. */
 static int to_number(const struct rm_string *s, long long *number)
 {
     char *end, text[32];
@@ -136,6 +146,7 @@ void stand_free_words(struct words *w)
 const struct stand_in_call stand_in_memory_calls[] = {
     STAND_IN_CALL(Alloc, stand_take),
     STAND_IN_CALL(TryAlloc, try_alloc),
+    STAND_IN_CALL(Calloc, zeroed),
     STAND_IN_CALL(Free, stand_give),
     STAND_IN_CALL(MallocSize, stand_size_of),
     STAND_IN_CALL(CreateString, create_string),

@@ -1,8 +1,9 @@
-/* stand_in_module.c - loading the module: commands, types, settings, and which call is which: see
+/* stand_in_module.c - loads the module: commands, types, settings, and the table of calls; see
  * stand_in.h. */
 #include "support/stand_in_inside.h"
 
 #include <assert.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -68,6 +69,54 @@ static int context_flags(struct rm_ctx *ctx)
     return stand.database == STAND_IN_REPLICA  ? RM_CTX_REPLICATED
            : stand.database == STAND_IN_LOADED ? RM_CTX_LOADING
                                                : 0;
+}
+
+/* No command of a test is large enough for a thread. */
+static struct rm_blocked *block_client(struct rm_ctx *ctx, rm_command_call reply,
+                                       rm_command_call timeout, rm_free_call release,
+                                       long long milliseconds)
+{
+    (void)ctx;
+    (void)reply;
+    (void)timeout;
+    (void)release;
+    (void)milliseconds;
+    abort();
+}
+
+static int unblock_client(struct rm_blocked *client, void *data)
+{
+    (void)client;
+    (void)data;
+    abort();
+}
+
+static void *private_data(struct rm_ctx *ctx)
+{
+    (void)ctx;
+    abort();
+}
+
+static int register_info(struct rm_ctx *ctx, rm_info_call call)
+{
+    (void)ctx;
+    call(NULL, 0);
+    return RM_OK;
+}
+
+static int add_section(struct rm_info *info, const char *name)
+{
+    (void)info;
+    assert(*name);
+    return RM_OK;
+}
+
+static int add_field(struct rm_info *info, const char *name, unsigned long long value)
+{
+    (void)info;
+    (void)value;
+    assert(*name);
+    return RM_OK;
 }
 
 static struct rm_ctx *context_of_io(struct rm_io *io)
@@ -173,7 +222,7 @@ static struct rm_type *create_type(struct rm_ctx *ctx, const char *name, int enc
 {
     (void)ctx;
     assert(stand.types_n < TYPES && strlen(name) == 9 && encoding >= 0 && methods->version == 4);
-    stand.types[stand.types_n] = (struct rm_type){name, *methods};
+    stand.types[stand.types_n] = (struct rm_type){name, encoding, *methods};
     return &stand.types[stand.types_n++];
 }
 
@@ -185,6 +234,12 @@ const struct stand_in_call stand_in_module_calls[] = {
     STAND_IN_CALL(Milliseconds, milliseconds),
     STAND_IN_CALL(MonotonicMicroseconds, monotonic_microseconds),
     STAND_IN_CALL(GetContextFlags, context_flags),
+    STAND_IN_CALL(BlockClient, block_client),
+    STAND_IN_CALL(RegisterInfoFunc, register_info),
+    STAND_IN_CALL(InfoAddSection, add_section),
+    STAND_IN_CALL(InfoAddFieldULongLong, add_field),
+    STAND_IN_CALL(UnblockClient, unblock_client),
+    STAND_IN_CALL(GetBlockedClientPrivateData, private_data),
     STAND_IN_CALL(GetContextFromIO, context_of_io),
     STAND_IN_CALL(CreateCommand, create_command),
     STAND_IN_CALL(GetCommand, stand_get_command),

@@ -1,4 +1,4 @@
-/* stand_in_replies.c - replies, checked for their shape: see stand_in.h. */
+/* stand_in_replies.c - collects replies and checks their structure; see stand_in.h. */
 #include "support/stand_in_inside.h"
 
 #include <assert.h>

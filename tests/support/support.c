@@ -133,13 +133,16 @@ void assert_same_blob(struct blob a, struct blob b)
     assert_memory_equal(a.data, b.data, a.size);
 }
 
+void assert_same_saved(struct blob a, struct blob b)
+{
+    assert_same_blob(a, b);
+    blob_free(a);
+    blob_free(b);
+}
+
 void assert_same_state(const weir_filter *a, const weir_filter *b)
 {
-    struct blob of_a = blob_of(a), of_b = blob_of(b);
-
-    assert_same_blob(of_a, of_b);
-    blob_free(of_a);
-    blob_free(of_b);
+    assert_same_saved(blob_of(a), blob_of(b));
 }
 
 void assert_not_loaded(struct blob b, const char *expected)

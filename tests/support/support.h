@@ -1,8 +1,7 @@
-/* support.h - what the tests share: filters that must open, streams that are
- * the same every time, saved bytes, chi-square.
+/* support.h - helpers for all C tests: filters, reproducible streams, saved bytes, chi-square.
  *
- * WEIR_QUICK=1 (sanitizers, make check) shortens what is long, WEIR_LONG=1 runs
- * what takes minutes. */
+ * WEIR_QUICK=1 (sanitizers, make check) shortens long tests; WEIR_LONG=1 also runs those that take
+ * minutes. */
 #ifndef WEIR_TESTS_SUPPORT_SUPPORT_H
 #define WEIR_TESTS_SUPPORT_SUPPORT_H
 
@@ -17,32 +16,32 @@
 
 #define SPEC 512
 
-/* Before main(): WEIR_CASE is a pattern, such as sizes_*, that selects cases by name. */
+/* Runs before main(): WEIR_CASE is a pattern, such as sizes_*, that selects cases by name. */
 __attribute__((constructor)) void choose_cases(void);
 
-/* Full or, with WEIR_QUICK=1, a tenth of it. */
+/* Returns full, or a tenth of it with WEIR_QUICK=1. */
 size_t sized(size_t full);
 
-/* Must open; prints the spec of refusal if not. */
+/* Open a filter, or fail the test with the error. */
 weir_filter *open_filter(const char *spec);
-/* The same from a format. */
+/* The same with a printf format. */
 weir_filter *open_filtered(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* The spec with which a configuration is refused. */
+/* Fail unless opening this spec is rejected with this message. */
 void assert_refused(const char *spec, const char *expected);
 
-/* Can it be opened and shown keys? If not it is built: */
+/* Returns false for filters that must be built with weir/build.h. */
 bool can_learn(const char *name);
-/* Must be built, from these keys. */
+/* Build a filter from these keys, or fail the test. */
 weir_filter *built_filter(const char *spec, const struct weir_key *keys, size_t n);
 
-/* The names of those with all of these traits, as refusals list them. */
+/* The names of all algorithms that have these traits, as error messages list them. */
 struct listed {
     char text[200];
 };
 struct listed names_with(enum weir_kind kind, uint64_t traits);
 
-/* Malloc'd bytes. */
+/* Bytes allocated with malloc(). */
 struct blob {
     uint8_t *data;
     size_t size;
@@ -51,27 +50,29 @@ struct blob {
 struct blob blob_of(const weir_filter *w);
 struct blob blob_read(const char *path);
 void blob_free(struct blob b);
-/* A sink: context is a struct blob that grows. */
+/* A sink; context is a struct blob, which grows. */
 bool blob_sink(void *context, const void *data, size_t size);
 void assert_same_blob(struct blob a, struct blob b);
-/* Two filters in the same state, byte for byte of what they would save. */
+/* The same, and free both. */
+void assert_same_saved(struct blob a, struct blob b);
+/* Fail unless two filters save the same bytes. */
 void assert_same_state(const weir_filter *a, const weir_filter *b);
 
-/* Bytes that are refused, with this spec or, if NULL, any. */
+/* Fail unless loading is rejected, with this message if it is not NULL. */
 void assert_not_loaded(struct blob b, const char *expected);
-/* Loaded or refused? If loaded, it can be used, saved and loaded again. */
+/* Returns true if it was loaded; then it must work, save and load again. */
 bool loads_usable(struct blob b);
 
-/* Key number i of a family: the same for every filter of a seed. */
+/* Key number i; equal for all filters with the same seed. */
 struct weir_key numbered(const weir_filter *w, uint64_t i);
 
-/* A stream of n keys with repeats near and far, and importances of every size:
- * about half of the arrivals are new. */
+/* A stream of n keys with near and distant repeats and all sizes of importance; about half of the
+ * keys are new. */
 struct weir_key *stream_of(const weir_filter *w, size_t n, uint64_t seed);
 
-/* Pearson's statistic of counts that should all be equal. */
+/* Pearson's chi-square statistic of counts that should be equal. */
 double chi_square(const uint64_t *counts, size_t n);
-/* What it exceeds once in 10^7 if they are (Wilson and Hilferty). */
+/* The value that it exceeds once in 10^7 runs if they are (Wilson and Hilferty). */
 double chi_square_limit(size_t n);
 
 #endif

@@ -6,8 +6,7 @@
 
 #define SEED " seed=11"
 
-/* A parameter that is varied by itself, or "" for none; the rest of the spec;
- * the memory it asks for. */
+/* The parameter that is varied, or ""; the rest of the spec; its memory. */
 static const struct {
     const char *parameter, *rest;
     size_t memory;
@@ -68,7 +67,7 @@ static bool has_parameter(size_t filter, const char *name)
 
 static struct variant running;
 
-int tell_variant(void **state)
+int print_variant(void **state)
 {
     (void)state;
     if (*running.spec)
@@ -77,7 +76,7 @@ int tell_variant(void **state)
     return 0;
 }
 
-static void run_filter(size_t i, void (*law)(const struct variant *v))
+static void run_filter(size_t i, void (*property)(const struct variant *v))
 {
     for (size_t j = 0; j < sizeof kinds / sizeof *kinds; j++) {
         if (!has_parameter(i, kinds[j].parameter))
@@ -85,20 +84,20 @@ static void run_filter(size_t i, void (*law)(const struct variant *v))
         running = (struct variant){.name = weir_algorithm_at(WEIR_KIND_FILTER, i)->name,
                                    .memory = kinds[j].memory};
         snprintf(running.spec, sizeof running.spec, "%s %s" SEED, running.name, kinds[j].rest);
-        law(&running);
+        property(&running);
         *running.spec = '\0';
     }
 }
 
-void for_each_variant_of(const char *filter, void (*law)(const struct variant *v))
+void for_each_variant_of(const char *filter, void (*property)(const struct variant *v))
 {
     for (size_t i = 0; weir_algorithm_at(WEIR_KIND_FILTER, i); i++)
         if (can_learn(weir_algorithm_at(WEIR_KIND_FILTER, i)->name) &&
             (!filter || strcmp(filter, weir_algorithm_at(WEIR_KIND_FILTER, i)->name) == 0))
-            run_filter(i, law);
+            run_filter(i, property);
 }
 
-void for_each_variant(void (*law)(const struct variant *v))
+void for_each_variant(void (*property)(const struct variant *v))
 {
-    for_each_variant_of(NULL, law);
+    for_each_variant_of(NULL, property);
 }

@@ -1,9 +1,7 @@
-/* variants.h - configurations of every filter there is, for laws that hold for
- * all of them.
+/* variants.h - configurations of every filter, for property tests.
  *
- * The library is asked which filters and which parameters there are, so a filter
- * added to list.h is put to every law without a change here. A new parameter is
- * worth a line in variants.c. */
+ * Filters and parameters are listed by the library, so a filter that is added to list.h is tested
+ * without a change here. For a new parameter, add a line to variants.c. */
 #ifndef WEIR_TESTS_SUPPORT_VARIANTS_H
 #define WEIR_TESTS_SUPPORT_VARIANTS_H
 
@@ -11,24 +9,24 @@
 
 struct variant {
     const char *name; /* of the filter */
-    char spec[SPEC];  /* seed included */
-    size_t memory;    /* bytes asked for, rounded up; 0 if left to fpr */
+    char spec[SPEC];  /* including the seed */
+    size_t memory;    /* bytes, rounded up; 0 if fpr= decides */
 };
 
-/* Run a law on every variant of every filter that can learn, or of one by its name. Those that
- * are built whole have laws of their own: set_laws.c. */
-void for_each_variant(void (*law)(const struct variant *v));
-void for_each_variant_of(const char *filter, void (*law)(const struct variant *v));
+/* Test a property on every variant of every filter that has weir_observe(), or of one filter.
+ * set_properties.c tests the others. */
+void for_each_variant(void (*property)(const struct variant *v));
+void for_each_variant_of(const char *filter, void (*property)(const struct variant *v));
 
-/* A teardown: says with which variant the test has failed, if it has. */
-int tell_variant(void **state);
+/* A teardown that prints the variant of a failed test. */
+int print_variant(void **state);
 
-#define LAW(name)                                                                                  \
+#define PROPERTY(name)                                                                             \
     static void name(void **state)                                                                 \
     {                                                                                              \
         (void)state;                                                                               \
-        for_each_variant(law_##name);                                                              \
+        for_each_variant(property_##name);                                                         \
     }
-#define law_test(name) cmocka_unit_test_teardown(name, tell_variant)
+#define property_test(name) cmocka_unit_test_teardown(name, print_variant)
 
 #endif

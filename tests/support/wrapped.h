@@ -1,8 +1,8 @@
-/* wrapped.h - the C library's allocation and randomness, counted and made to fail.
+/* wrapped.h - counts the C library's allocations and random numbers, and makes them fail.
  *
- * The linker puts the functions of wrapped.c in the place of the real ones (--wrap),
- * which works under sanitizers too. A budget says how many allocations go well;
- * what is live is counted, so that a leak is seen without a sanitizer. */
+ * The linker replaces the real functions with those of wrapped.c (--wrap), also under sanitizers. A
+ * budget limits the number of successful allocations. Live blocks are counted, so leaks are
+ * detected without a sanitizer. */
 #ifndef WEIR_TESTS_SUPPORT_WRAPPED_H
 #define WEIR_TESTS_SUPPORT_WRAPPED_H
 

@@ -1,9 +1,9 @@
-/* allocator.c - memory of the caller's: every byte of a handle comes from there and goes
- * back, nothing comes from elsewhere, and each block may be refused.
+/* allocator.c - the caller's allocator: every byte of a handle comes from it and is freed to it,
+ * nothing else is allocated, and each allocation may fail.
  *
- * The C library's own allocation fails all the while (wrapped.h), so that the blocks
- * are cut from an array: one after the other, off a cache line, dirty before they are
- * zeroed and after they are given back. */
+ * The C library's own allocation always fails here (wrapped.h), so blocks are cut from an array:
+ * one after the other, not aligned to cache lines, filled with garbage before they are zeroed and
+ * after they are freed. */
 #include "support/screened.h"
 #include "support/variants.h"
 #include "support/wrapped.h"
@@ -20,9 +20,9 @@
 static _Alignas(64) uint8_t arena[ARENA];
 
 static struct {
-    size_t used;         /* of the arena */
-    size_t live, bytes;  /* blocks, and what they hold */
-    size_t taken, grant; /* blocks ever, and how many there are to be had */
+    size_t used;         /* used bytes of the arena */
+    size_t live, bytes;  /* live blocks and their bytes */
+    size_t taken, grant; /* allocations so far, and how many may succeed */
     size_t largest;
 } pool;
 
@@ -65,7 +65,7 @@ static void give(void *context, void *block)
 static const struct weir_options options = {.size = sizeof options,
                                             .allocator = {take, give, &pool}};
 
-/* ---- what is saved ---- */
+/* ---- saved bytes ---- */
 
 static uint8_t room[4 << 20];
 static size_t saved, read_up_to;
@@ -89,7 +89,7 @@ static bool out_of_room(void *context, void *data, size_t size)
     return true;
 }
 
-/* ---- one life of each kind ---- */
+/* ---- open, use and close each kind ---- */
 
 enum { OPENED, LOADED, CLONED, VIEWED, SOURCED, SHARD, HANDLES };
 
@@ -128,7 +128,7 @@ static enum weir_status life_of_filter(const char *spec, struct weir_error *erro
     return status;
 }
 
-/* More keys than the buffers of a builder hold. */
+/* More keys than a builder buffers. */
 static enum weir_status life_of_set(const char *spec, struct weir_error *error)
 {
     weir_builder *b;
@@ -228,7 +228,7 @@ static enum weir_status life_of_screen(const char *spec, struct weir_error *erro
     return status;
 }
 
-/* ---- the laws ---- */
+/* ---- failing allocations ---- */
 
 typedef enum weir_status (*life)(const char *spec, struct weir_error *error);
 
@@ -248,7 +248,7 @@ static enum weir_status live(life of, const char *spec, size_t grant)
     return status;
 }
 
-/* With the first n blocks granted, for n = 0, 1 ... until that is enough. */
+/* Only the first n allocations succeed, for n = 0, 1 ... until that is enough. */
 static void every_byte_comes_and_goes(life of, const char *spec)
 {
     size_t n = 0;
@@ -262,7 +262,7 @@ static void every_byte_comes_and_goes(life of, const char *spec)
     assert_int_equal(pool.taken, n);
 }
 
-static void law_a_filter_is_of_the_callers_memory(const struct variant *v)
+static void property_a_filter_is_of_the_callers_memory(const struct variant *v)
 {
     every_byte_comes_and_goes(life_of_filter, v->spec);
 }
@@ -274,7 +274,7 @@ static void a_set_is_built_in_the_callers_memory(void **state)
     every_byte_comes_and_goes(life_of_set, "bloom memory=64K seed=1");
 }
 
-/* All that are listed, at their simplest. */
+/* All listed algorithms, with their simplest specs. */
 static void of_every(enum weir_kind kind, life of)
 {
     const struct weir_algorithm *about;
@@ -288,7 +288,7 @@ static void of_every(enum weir_kind kind, life of)
     }
 }
 
-static void a_sketch_is_of_the_callers_memory(void **state)
+static void a_sketch_uses_the_callers_memory(void **state)
 {
     (void)state;
     of_every(WEIR_KIND_SKETCH, life_of_sketch);
@@ -296,7 +296,7 @@ static void a_sketch_is_of_the_callers_memory(void **state)
     every_byte_comes_and_goes(life_of_sketch, "count-min memory=64K half-life=100 seed=1");
 }
 
-static void a_screen_is_of_the_callers_memory(void **state)
+static void a_screen_uses_the_callers_memory(void **state)
 {
     (void)state;
     of_every(WEIR_KIND_SCREEN, life_of_screen);
@@ -304,7 +304,7 @@ static void a_screen_is_of_the_callers_memory(void **state)
 
 /* ---- options ---- */
 
-static void no_block_is_larger_than_the_most(void **state)
+static void no_block_exceeds_max_bytes(void **state)
 {
     struct weir_options little = options;
     struct weir_error error;
@@ -324,10 +324,10 @@ static void no_block_is_larger_than_the_most(void **state)
     assert_int_equal(weir_open_with(&w, "bloom memory=512", &little, &error), WEIR_NO_MEMORY);
     assert_null(w);
     assert_int_equal(pool.taken, 0);
-    assert_non_null(strstr(error.text, " bytes, and 1000 are allowed; "));
+    assert_non_null(strstr(error.text, " bytes, but max_bytes is 1000; "));
 }
 
-static void a_shared_filter_is_of_the_callers_memory(void **state)
+static void a_shared_filter_uses_the_callers_memory(void **state)
 {
     struct weir_options enough = options, little = options;
     struct weir_stats stats;
@@ -357,7 +357,7 @@ static void a_shared_filter_is_of_the_callers_memory(void **state)
     assert_int_equal(pool.taken, 0);
 }
 
-static void the_spec_says_whose_memory_it_was(void **state)
+static void the_error_names_the_callers_allocator(void **state)
 {
     struct weir_error error;
     weir_filter *w;
@@ -365,12 +365,12 @@ static void the_spec_says_whose_memory_it_was(void **state)
     (void)state;
     pool.grant = 0;
     assert_int_equal(weir_open_with(&w, "bloom memory=512", &options, &error), WEIR_NO_MEMORY);
-    assert_string_equal(
-        error.text, "memory=512: the program's allocator does not give that much; ask for less");
+    assert_string_equal(error.text,
+                        "memory=512: the program's allocator does not provide that much; use less");
 }
 
-/* A program that was compiled for another version of the struct. */
-static void options_of_another_version(void **state)
+/* A program compiled with another version of the struct. */
+static void options_of_another_version_are_accepted(void **state)
 {
     struct {
         struct weir_options known;
@@ -387,25 +387,27 @@ static void options_of_another_version(void **state)
     assert_int_equal(weir_open_with(&w, "memory=512", &later.known, &error), WEIR_UNSUPPORTED);
     assert_null(w);
     assert_int_equal(weir_open_with(&w, "memory=512", &none, &error), WEIR_BAD_CONFIG);
-    assert_string_equal(error.text, "size in struct weir_options is not its sizeof");
+    assert_string_equal(error.text,
+                        "struct weir_options: invalid size; set its first field to its sizeof");
     assert_int_equal(weir_load_buffer(&w, "", 0, NULL, &none, NULL), WEIR_BAD_CONFIG);
     assert_int_equal(weir_open_with(&w, "memory=512", &half, &error), WEIR_BAD_CONFIG);
-    assert_string_equal(error.text, "memory in the options needs both, take and give, or neither");
+    assert_string_equal(error.text,
+                        "the allocator in the options needs both allocate and free, or neither");
 }
 
-LAW(a_filter_is_of_the_callers_memory)
+PROPERTY(a_filter_is_of_the_callers_memory)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        law_test(a_filter_is_of_the_callers_memory),
+        property_test(a_filter_is_of_the_callers_memory),
         cmocka_unit_test(a_set_is_built_in_the_callers_memory),
-        cmocka_unit_test(a_sketch_is_of_the_callers_memory),
-        cmocka_unit_test(a_screen_is_of_the_callers_memory),
-        cmocka_unit_test(no_block_is_larger_than_the_most),
-        cmocka_unit_test(a_shared_filter_is_of_the_callers_memory),
-        cmocka_unit_test(the_spec_says_whose_memory_it_was),
-        cmocka_unit_test(options_of_another_version),
+        cmocka_unit_test(a_sketch_uses_the_callers_memory),
+        cmocka_unit_test(a_screen_uses_the_callers_memory),
+        cmocka_unit_test(no_block_exceeds_max_bytes),
+        cmocka_unit_test(a_shared_filter_uses_the_callers_memory),
+        cmocka_unit_test(the_error_names_the_callers_allocator),
+        cmocka_unit_test(options_of_another_version_are_accepted),
     };
 
     return cmocka_run_group_tests_name("allocator", tests, NULL, NULL);

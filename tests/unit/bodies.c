@@ -1,5 +1,4 @@
-/* bodies.c - saved filters made by hand: the checksum is right, the state may
- * be impossible. */
+/* bodies.c - forged saved filters: the checksum is valid, the state may be impossible. */
 #include "support/sealed.h"
 
 #include <string.h>
@@ -7,15 +6,15 @@
 static const char bad_config[] =
     "the saved configuration is not one that this version of weir writes";
 static const char bad_size[] =
-    "the saved filter is not of the size that its configuration asks for";
-static const char bad_state[] = "the saved filter is in a state that cannot be";
+    "the saved filter does not have the size that its configuration implies";
+static const char bad_state[] = "the saved filter is in an impossible state";
 
 struct body {
     struct part_head head;
-    uint8_t cells[1024]; /* zeros, unless a test says otherwise */
+    uint8_t cells[1024]; /* zeros, unless a test changes them */
 };
 
-/* Up to the counters, which are the first of the words. */
+/* The head up to the counters, which are the first of the words. */
 static struct body body_of(const char *config, uint64_t shown, uint64_t seen)
 {
     struct body body = {.head = {.kind = WEIR_PART_FILTER,
@@ -48,10 +47,11 @@ static void counters_must_be_possible(void **state)
     assert_body(body_of(BLOOM, 5, 5), 64, NULL);
     assert_body(body_of(BLOOM, 5, 6), 64, bad_state);
     assert_body(body_of(BLOOM, 0, UINT64_MAX), 64, bad_state);
-    assert_body(body_of(BLOOM, UINT64_MAX, 0), 64, bad_state); /* the next would be number 0 */
+    assert_body(body_of(BLOOM, UINT64_MAX, 0), 64,
+                bad_state); /* the next record would be number 0 */
 }
 
-static void the_size_must_be_what_the_configuration_asks_for(void **state)
+static void the_size_must_match_the_configuration(void **state)
 {
     (void)state;
     assert_body(body_of(BLOOM, 5, 5), 63, bad_size);
@@ -63,26 +63,26 @@ static void the_size_must_be_what_the_configuration_asks_for(void **state)
     assert_body(more, 64, bad_size);
     more.head.words = 1;
     assert_body(more, 64, bad_size);
-    /* No memory is asked for before: a few bytes cannot make it ask for 16T. */
+    /* The size is checked before memory is allocated: a few bytes cannot make it allocate 16T. */
     assert_body(body_of("bloom memory=17592186044416 k=4 hash=xxh3 seed=1", 0, 0), 64, bad_size);
 }
 
-static void only_complete_configurations_are_taken(void **state)
+static void only_complete_configurations_are_accepted(void **state)
 {
     static const char *const configs[] = {
         "",
         "bloom",
         "blom memory=64 k=4 hash=xxh3 seed=1",
         "bloom memory=64 k=4 hash=xxh3",                /* no seed */
-        "bloom memory=64 k=4 hash=xxh3 seed=01",        /* not as we write it */
-        "bloom  memory=64 k=4 hash=xxh3 seed=1",        /* a space too many */
-        "bloom memory=64 k=4 hash=xxh3 seed=1 ",        /* and another */
+        "bloom memory=64 k=4 hash=xxh3 seed=01",        /* not in the order of saved specs */
+        "bloom  memory=64 k=4 hash=xxh3 seed=1",        /* an extra space */
+        "bloom memory=64 k=4 hash=xxh3 seed=1 ",        /* another extra space */
         "bloom memory=512bit k=4 hash=xxh3 seed=1",     /* a whole number of bytes */
         "bloom memory=64 k=4 seed=1 hash=xxh3",         /* another order */
-        "bloom memory=64 fpr=0.1 k=4 hash=xxh3 seed=1", /* a wish, not a fact */
+        "bloom memory=64 fpr=0.1 k=4 hash=xxh3 seed=1", /* a request, not a value */
         "bloom memory=64 capacity=50 hash=xxh3 seed=1", /* no k */
         "memory=64 k=4 hash=xxh3 seed=1",               /* no name */
-        "bloom memory=8 k=4 hash=xxh3 seed=1",          /* too little */
+        "bloom memory=8 k=4 hash=xxh3 seed=1",          /* too little memory */
     };
 
     (void)state;
@@ -90,7 +90,7 @@ static void only_complete_configurations_are_taken(void **state)
         assert_body(body_of(configs[i], 5, 5), 64, bad_config);
 }
 
-static void the_configuration_must_be_a_text_that_is_there(void **state)
+static void the_configuration_must_be_valid_text(void **state)
 {
     static const char text[2000] = BLOOM;
     static const char broken[] = "bloom memo\0y=64 k=4 hash=xxh3 seed=1";
@@ -118,13 +118,13 @@ static struct body loads(uint64_t first, uint64_t second)
     return body;
 }
 
-static void loads_of_rlbsbf_must_be_those_of_its_bits(void **state)
+static void loads_of_rlbsbf_must_match_its_bits(void **state)
 {
     struct body body = loads(3, 1);
 
     (void)state;
     body.cells[0] = 0x15;       /* three bits of the first array */
-    body.cells[64 + 31] = 0x80; /* the last of the second */
+    body.cells[64 + 31] = 0x80; /* the last bit of the second */
     assert_body(body, 128, NULL);
     body.cells[1] = 1;
     assert_body(body, 128, bad_state);
@@ -133,14 +133,14 @@ static void loads_of_rlbsbf_must_be_those_of_its_bits(void **state)
     assert_body(loads(0, UINT64_MAX), 128, bad_state);
 }
 
-static void nothing_lies_behind_the_cells_of_a_plane(void **state)
+static void bits_after_the_last_cell_must_be_zero(void **state)
 {
     struct body body = loads(0, 0);
 
     (void)state;
     for (size_t at = 0; at < 128; at++) {
         body.cells[at] = 1;
-        assert_body(body, 128, bad_state); /* within it the loads are wrong */
+        assert_body(body, 128, bad_state); /* a possible state with wrong loads */
         body.cells[at] = 0;
     }
 }
@@ -170,7 +170,7 @@ static void registers_must_be_in_range(void **state)
     assert_body(two(slices, 0, 4), 512, bad_state);
 }
 
-/* A sample of two values, in a room of 256. */
+/* A sample of two values, with space for 256. */
 static struct body sampled(uint64_t n, uint64_t first, uint64_t second)
 {
     struct body body = body_of(
@@ -182,7 +182,7 @@ static struct body sampled(uint64_t n, uint64_t first, uint64_t second)
     return body;
 }
 
-static void samples_must_be_sorted_and_fit(void **state)
+static void samples_must_be_sorted_and_complete(void **state)
 {
     (void)state;
     assert_body(sampled(0, 0, 0), 64, NULL);
@@ -198,13 +198,13 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(counters_must_be_possible),
-        cmocka_unit_test(the_size_must_be_what_the_configuration_asks_for),
-        cmocka_unit_test(only_complete_configurations_are_taken),
-        cmocka_unit_test(the_configuration_must_be_a_text_that_is_there),
-        cmocka_unit_test(loads_of_rlbsbf_must_be_those_of_its_bits),
-        cmocka_unit_test(nothing_lies_behind_the_cells_of_a_plane),
+        cmocka_unit_test(the_size_must_match_the_configuration),
+        cmocka_unit_test(only_complete_configurations_are_accepted),
+        cmocka_unit_test(the_configuration_must_be_valid_text),
+        cmocka_unit_test(loads_of_rlbsbf_must_match_its_bits),
+        cmocka_unit_test(bits_after_the_last_cell_must_be_zero),
         cmocka_unit_test(registers_must_be_in_range),
-        cmocka_unit_test(samples_must_be_sorted_and_fit),
+        cmocka_unit_test(samples_must_be_sorted_and_complete),
     };
 
     return cmocka_run_group_tests_name("bodies", tests, NULL, NULL);

@@ -1,4 +1,4 @@
-/* cells.c - packed cells of every width against a plain array of numbers. */
+/* cells.c - packed cells of every width, compared with a plain array of numbers. */
 #include "support/support.h"
 
 #include <stdlib.h>
@@ -7,12 +7,12 @@
 #include "base/cells.h"
 #include "base/rng.h"
 
-#define CELLS_MOST 300
+#define CELLS_MAX 300
 
-/* Cells, the model beside them, and a fence of bytes on both sides. */
+/* Cells, the model, and guard bytes on both sides. */
 struct pair {
     struct cells cells;
-    uint32_t model[CELLS_MOST];
+    uint32_t model[CELLS_MAX];
     uint8_t *block;
     struct rng rng;
 };
@@ -36,7 +36,7 @@ static struct pair pair_of(uint32_t width, uint64_t n, uint64_t seed)
     return p;
 }
 
-/* Every cell as the model says, and not one bit beside them. */
+/* Every cell equals the model, and no other bit has changed. */
 static void assert_as_model(const struct pair *p)
 {
     uint64_t size = cells_size(p->cells.n, p->cells.width);
@@ -107,7 +107,7 @@ static void lower_runs(struct pair *p)
         for (uint64_t i = 0; i < count; i++)
             p->model[(start + i) % p->cells.n] -= p->model[(start + i) % p->cells.n] > 0;
         assert_as_model(p);
-        for (int again = 0; again < 20; again++) { /* or all would soon be zero */
+        for (int again = 0; again < 20; again++) { /* otherwise all would soon be zero */
             uint64_t i = rng_below(&p->rng, p->cells.n);
 
             p->model[i] = cells_top(&p->cells);
@@ -137,7 +137,7 @@ static void count_used(struct pair *p)
     assert_float_equal(cells_fill(&p->cells), (double)used / (double)p->cells.n, 1e-12);
 }
 
-static void cells_keep_what_is_set_and_leave_neighbours_alone(void **state)
+static void setting_a_cell_does_not_change_its_neighbours(void **state)
 {
     (void)state;
     with_every_width(set_each);
@@ -149,13 +149,13 @@ static void cells_are_raised_and_lowered_and_stop_at_zero(void **state)
     with_every_width(raise_and_lower);
 }
 
-static void runs_are_lowered_round_the_end(void **state)
+static void a_run_of_lowered_cells_wraps_around(void **state)
 {
     (void)state;
     with_every_width(lower_runs);
 }
 
-static void raising_all_takes_the_higher_of_each(void **state)
+static void merging_takes_the_higher_of_each_cell(void **state)
 {
     (void)state;
     with_every_width(raise_all);
@@ -167,7 +167,7 @@ static void used_cells_are_counted(void **state)
     with_every_width(count_used);
 }
 
-static void cells_are_laid_out_from_the_lowest_bit_up(void **state)
+static void cells_start_at_the_lowest_bit(void **state)
 {
     uint8_t bytes[16] = {0};
     struct cells c = {bytes, 5, 3};
@@ -175,7 +175,7 @@ static void cells_are_laid_out_from_the_lowest_bit_up(void **state)
     (void)state;
     for (uint32_t i = 0; i < 5; i++)
         cells_set(&c, i, i + 3);
-    /* 3, 4, 5, 6, 7 in 3 bits each: 011 100 101 110 111 from the lowest on */
+    /* 3, 4, 5, 6, 7 in 3 bits each: 011 100 101 110 111, starting at the lowest bit */
     assert_int_equal(bytes[0], 0x63);
     assert_int_equal(bytes[1], 0x7d);
     assert_int_equal(bytes[2], 0);
@@ -200,7 +200,7 @@ static void bits_agree_with_cells_of_width_one(void **state)
     free(p.block);
 }
 
-static void fill_of_two_bits_is_told_apart(void **state)
+static void fill_counts_one_and_two_of_two_bits(void **state)
 {
     struct pair p = pair_of(2, 300, 14);
     double fill[2], lower = 0, upper = 0;
@@ -216,8 +216,8 @@ static void fill_of_two_bits_is_told_apart(void **state)
     free(p.block);
 }
 
-/* Ten million cells are sampled. Every third one in use, and then all of the
- * last tenth: a sample that leaves out a part misses one of the two. */
+/* Ten million cells are sampled. Every third is used, then all of the last tenth: a sample that
+ * omits a part would get one of the two wrong. */
 static void fill_of_very_many_cells_is_sampled(void **state)
 {
     struct cells c = {NULL, 10000000, 2};
@@ -248,7 +248,7 @@ static void numbers_are_stored_little_endian(void **state)
     assert_true(bits_load64(bytes) == UINT64_C(0x01020304fffefdfc));
 }
 
-static void products_keep_their_upper_half(void **state)
+static void a_128_bit_product_has_the_right_upper_half(void **state)
 {
     (void)state;
     assert_int_equal(bits_scale(0, 1000), 0);
@@ -261,17 +261,17 @@ static void products_keep_their_upper_half(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(cells_keep_what_is_set_and_leave_neighbours_alone),
+        cmocka_unit_test(setting_a_cell_does_not_change_its_neighbours),
         cmocka_unit_test(cells_are_raised_and_lowered_and_stop_at_zero),
-        cmocka_unit_test(runs_are_lowered_round_the_end),
-        cmocka_unit_test(raising_all_takes_the_higher_of_each),
+        cmocka_unit_test(a_run_of_lowered_cells_wraps_around),
+        cmocka_unit_test(merging_takes_the_higher_of_each_cell),
         cmocka_unit_test(used_cells_are_counted),
-        cmocka_unit_test(cells_are_laid_out_from_the_lowest_bit_up),
+        cmocka_unit_test(cells_start_at_the_lowest_bit),
         cmocka_unit_test(bits_agree_with_cells_of_width_one),
-        cmocka_unit_test(fill_of_two_bits_is_told_apart),
+        cmocka_unit_test(fill_counts_one_and_two_of_two_bits),
         cmocka_unit_test(fill_of_very_many_cells_is_sampled),
         cmocka_unit_test(numbers_are_stored_little_endian),
-        cmocka_unit_test(products_keep_their_upper_half),
+        cmocka_unit_test(a_128_bit_product_has_the_right_upper_half),
     };
 
     return cmocka_run_group_tests_name("cells", tests, NULL, NULL);

@@ -1,7 +1,7 @@
-/* chance.c - hashing, places and random draws: fixed, even and independent.
+/* chance.c - hashes, positions and random draws are fixed, uniform and independent.
  *
- * Limits are such that a right generator exceeds one of them once in 10^7 (5.2
- * sigma); seeds are fixed, so a test that passes goes on passing. */
+ * A correct generator exceeds each limit once in 10^7 runs (5.2 sigma). Seeds are fixed, so a test
+ * that passes once always passes. */
 #include "support/support.h"
 
 #include <math.h>
@@ -25,9 +25,8 @@ static void the_same_counter_gives_the_same_draws(void **state)
     }
 }
 
-/* Saved filters rely on these: a change of the generator is a change of what
- * they do next. */
-static void draws_are_what_they_were_when_filters_were_saved(void **state)
+/* Saved filters depend on these values: another generator would change what they do next. */
+static void draws_have_not_changed_since_filters_were_saved(void **state)
 {
     static const uint64_t expected[] = {0x71654cf51d71631c, 0x260003b8177b8cc1, 0x22441fc47e1fe7c5};
     struct rng r = rng_at(42, 1000);
@@ -39,7 +38,7 @@ static void draws_are_what_they_were_when_filters_were_saved(void **state)
 
 #define EVEN 1000
 
-static void draws_are_even(void **state)
+static void draws_are_uniform(void **state)
 {
     static const uint64_t awkward[] = {3, 7, 100, 255, 257, 1000};
     uint64_t draws = sized(300000);
@@ -61,7 +60,7 @@ static void draws_are_even(void **state)
     }
 }
 
-/* Pairs of draws in a square of 16 x 16, by their upper or their lowest bits. */
+/* Pairs of draws in a 16 x 16 grid, by their highest or lowest bits. */
 struct square {
     uint64_t upper[256], lower[256];
 };
@@ -87,7 +86,7 @@ static uint64_t draw_of(uint64_t seed, uint64_t arrival, int number)
     return rng_next(&r);
 }
 
-static void draws_of_one_arrival_are_independent(void **state)
+static void draws_for_one_record_are_independent(void **state)
 {
     uint64_t n = sized(200000);
 
@@ -101,7 +100,7 @@ static void draws_of_one_arrival_are_independent(void **state)
     }
 }
 
-static void draws_of_different_arrivals_are_independent(void **state)
+static void draws_for_different_records_are_independent(void **state)
 {
     static const uint64_t apart[] = {1, 2, 3, 16, 64, 1 << 20, UINT64_C(1) << 32};
     uint64_t n = sized(200000);
@@ -133,7 +132,7 @@ static void draws_of_neighbouring_seeds_are_independent(void **state)
     }
 }
 
-static void chances_are_as_asked(void **state)
+static void events_occur_with_the_requested_probability(void **state)
 {
     uint64_t n = 300000, hits = 0, always = 0, never = 0;
 
@@ -160,7 +159,7 @@ static void assert_hash(struct hash128 h, uint64_t hi, uint64_t lo)
 static void hashes_are_fixed_for_a_seed(void **state)
 {
     (void)state;
-    /* XXH3-128 of nothing with seed 0, as its own documentation has it */
+    /* XXH3-128 of the empty input with seed 0, from its documentation */
     assert_hash(hash_fast("", 0, 0), 0x99aa06d3014798d8, 0x6001c324468d497f);
     assert_hash(hash_fast("weir", 4, 42), 0x0bad18f777ee064d, 0xd844a6650f8fa619);
     assert_hash(hash_keyed("weir", 4, 42), 0xf6deda6f6a63d0bd, 0xc93e68d963c8307a);
@@ -185,7 +184,7 @@ static void hashes_differ_by_seed_and_by_function(void **state)
     weir_close(other);
 }
 
-static void hashing_many_equals_hashing_each(void **state)
+static void hash_many_equals_single_calls(void **state)
 {
     static const char text[] = "a key of any length, the empty one too";
     weir_filter *w = open_filter("memory=64");
@@ -204,7 +203,7 @@ static void hashing_many_equals_hashing_each(void **state)
     weir_close(w);
 }
 
-/* ---- places ---- */
+/* ---- positions ---- */
 
 static struct weir_key key_number(uint64_t i)
 {
@@ -213,7 +212,7 @@ static struct weir_key key_number(uint64_t i)
     return (struct weir_key){h.lo, h.hi, 1, 0};
 }
 
-static void places_are_even_for_awkward_lengths(void **state)
+static void positions_are_uniform_for_awkward_lengths(void **state)
 {
     static const uint64_t awkward[] = {3, 7, 100, 255, 257, 1000};
     static const uint32_t functions[] = {0, 1, 2, 3, 7, 31};
@@ -230,9 +229,9 @@ static void places_are_even_for_awkward_lengths(void **state)
         }
 }
 
-/* With a length of 3 * 2^62 a remainder would put half of all keys into the
- * first third: the bias that is too small to see at lengths that fit memory. */
-static void places_have_no_modulo_bias(void **state)
+/* With 3 * 2^62 positions, a modulo would put half of all keys into the first third; this bias is
+ * too small to measure at lengths that fit in memory. */
+static void positions_have_no_modulo_bias(void **state)
 {
     uint64_t counts[3] = {0}, n = sized(100000);
 
@@ -250,20 +249,20 @@ static void places_have_no_modulo_bias(void **state)
 
 typedef uint64_t (*placer)(struct weir_key key, uint32_t i, uint64_t n);
 
-/* What weir does not do: the i-th place is h1 + i * h2, */
+/* What weir does not do: position i is h1 + i * h2, */
 static uint64_t place_double(struct weir_key key, uint32_t i, uint64_t n)
 {
     return (key.lo % n + i * (key.hi % n)) % n;
 }
 
-/* or the same in 64 bits, brought down to n at the end. */
+/* or the same in 64 bits, reduced to n at the end. */
 static uint64_t place_double_wide(struct weir_key key, uint32_t i, uint64_t n)
 {
     return bits_scale(key.lo + i * key.hi, n);
 }
 
-/* Of the pairs of keys that agree in functions a and b: how many are there, and
- * how many agree in c as well? */
+/* Among pairs of keys with equal positions in functions a and b: how many are there, and how many
+ * are also equal in c? */
 struct agreement {
     uint64_t pairs, also;
 };
@@ -291,7 +290,7 @@ static struct agreement agree(placer at, uint32_t a, uint32_t b, uint32_t c)
     return out;
 }
 
-/* How far the agreement in c is from chance (1 in 64), in sigmas. */
+/* The deviation from chance (1 in 64), in sigmas. */
 static double excess(placer at, uint32_t a, uint32_t b, uint32_t c)
 {
     struct agreement got = agree(at, a, b, c);
@@ -301,7 +300,7 @@ static double excess(placer at, uint32_t a, uint32_t b, uint32_t c)
     return ((double)got.also - expected) / sqrt(expected);
 }
 
-static void keys_that_share_two_places_share_no_third(void **state)
+static void keys_that_share_two_positions_share_no_third(void **state)
 {
     (void)state;
     for (uint32_t a = 0; a < FUNCTIONS; a++)
@@ -311,9 +310,8 @@ static void keys_that_share_two_places_share_no_third(void **state)
                     assert_true(fabs(excess(place, a, b, c)) < 5.2);
 }
 
-/* Of some 32,800 pairs that agree in functions 0 and 1, chance lets 514 agree
- * in 2, and 526 do. With h1 + i*h2 all do, 1422 sigmas off; with the same in 64
- * bits 12,159 do, 513 sigmas off. */
+/* About 32,800 pairs agree in functions 0 and 1. By chance 514 of them agree in function 2, and 526
+ * do. With h1 + i*h2 all do (1422 sigma); with the same in 64 bits 12,159 do (513 sigma). */
 static void double_hashing_would_share_them(void **state)
 {
     (void)state;
@@ -326,8 +324,8 @@ static void double_hashing_would_share_them(void **state)
 #define IN 35
 #define ASKED 1000
 
-/* False positives of many small Bloom filters over what their fill implies:
- * with independent places exactly fill^k. */
+/* The false-positive rate of many small Bloom filters, divided by what their fill implies: with
+ * independent positions it is exactly fill^k. */
 static double bloom_excess(placer at, uint64_t filters)
 {
     double found = 0, expected = 0;
@@ -351,9 +349,9 @@ static double bloom_excess(placer at, uint64_t filters)
     return found / expected - 1;
 }
 
-/* Measured over 4 million keys: ours is off by -1.8 %, h1 + i*h2 by +286 %, the
- * same in 64 bits by +60 %. */
-static void small_bloom_filters_err_as_theory_says(void **state)
+/* Over 4 million keys, weir is off by -1.8 %, h1 + i*h2 by +286 %, and the same in 64 bits by +60
+ * %. */
+static void small_bloom_filters_have_the_predicted_error(void **state)
 {
     uint64_t filters = sized(4000);
 
@@ -367,20 +365,20 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_same_counter_gives_the_same_draws),
-        cmocka_unit_test(draws_are_what_they_were_when_filters_were_saved),
-        cmocka_unit_test(draws_are_even),
-        cmocka_unit_test(draws_of_one_arrival_are_independent),
-        cmocka_unit_test(draws_of_different_arrivals_are_independent),
+        cmocka_unit_test(draws_have_not_changed_since_filters_were_saved),
+        cmocka_unit_test(draws_are_uniform),
+        cmocka_unit_test(draws_for_one_record_are_independent),
+        cmocka_unit_test(draws_for_different_records_are_independent),
         cmocka_unit_test(draws_of_neighbouring_seeds_are_independent),
-        cmocka_unit_test(chances_are_as_asked),
+        cmocka_unit_test(events_occur_with_the_requested_probability),
         cmocka_unit_test(hashes_are_fixed_for_a_seed),
         cmocka_unit_test(hashes_differ_by_seed_and_by_function),
-        cmocka_unit_test(hashing_many_equals_hashing_each),
-        cmocka_unit_test(places_are_even_for_awkward_lengths),
-        cmocka_unit_test(places_have_no_modulo_bias),
-        cmocka_unit_test(keys_that_share_two_places_share_no_third),
+        cmocka_unit_test(hash_many_equals_single_calls),
+        cmocka_unit_test(positions_are_uniform_for_awkward_lengths),
+        cmocka_unit_test(positions_have_no_modulo_bias),
+        cmocka_unit_test(keys_that_share_two_positions_share_no_third),
         cmocka_unit_test(double_hashing_would_share_them),
-        cmocka_unit_test(small_bloom_filters_err_as_theory_says),
+        cmocka_unit_test(small_bloom_filters_have_the_predicted_error),
     };
 
     return cmocka_run_group_tests_name("chance", tests, NULL, NULL);

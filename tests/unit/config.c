@@ -1,4 +1,4 @@
-/* config.c - specs, good and bad, and what is said about the bad ones. */
+/* config.c - valid and invalid specs, and the messages for invalid ones. */
 #include "support/support.h"
 
 #include <stdio.h>
@@ -21,9 +21,9 @@ static void assert_completed(const char *spec, const char *completed)
     weir_close(w);
 }
 
-/* ---- good ones ---- */
+/* ---- valid specs ---- */
 
-static void everything_may_be_left_out(void **state)
+static void every_parameter_is_optional(void **state)
 {
     weir_filter *w = open_filter(NULL), *v = open_filter(" \t\n");
     char config[SPEC], other[SPEC];
@@ -70,7 +70,7 @@ static void every_filter_has_its_defaults(void **state)
     }
 }
 
-static void parameters_come_in_any_order_and_unit(void **state)
+static void parameters_are_accepted_in_any_order_and_unit(void **state)
 {
     (void)state;
     assert_completed("  seed=1   width=12\tmemory=1KiB\n",
@@ -86,11 +86,12 @@ static void parameters_come_in_any_order_and_unit(void **state)
     assert_completed(
         "ibf-h memory=64 importance=0-4294967295 seed=0",
         "ibf-h memory=64 k=5 cell=3 decay=10 importance=0-4294967295 hash=xxh3 seed=0");
-    assert_completed("sbf memory=64 decay=65535 k=2 seed=1", /* never more than half the cells */
+    assert_completed("sbf memory=64 decay=65535 k=2 seed=1", /* never more than half of the cells */
                      "sbf memory=64 k=2 cell=1 decay=256 hash=xxh3 seed=1");
 }
 
-/* As snprintf(): the length is that of the whole, whatever fits; nothing behind it is written. */
+/* Like snprintf(): returns the full length even if it is truncated, and writes nothing beyond the
+ * buffer. */
 #define ASSERT_CUT(call, handle)                                                                   \
     do {                                                                                           \
         char whole[WEIR_SPEC_MAX], cut[WEIR_SPEC_MAX];                                             \
@@ -112,7 +113,7 @@ static size_t memory_in(const char *spec, char *buffer, size_t size)
     return weir_spec_get(spec, "memory", buffer, size);
 }
 
-static void a_config_is_cut_to_its_buffer(void **state)
+static void a_config_is_truncated_to_its_buffer(void **state)
 {
     weir_filter *w = open_filter("bloom memory=64 seed=1");
     struct weir_error error;
@@ -139,9 +140,9 @@ static void a_config_is_cut_to_its_buffer(void **state)
     weir_close(w);
 }
 
-/* The completed spec opens an equal filter: same spec, same empty state,
- * the same state after a stream. */
-static void law_a_completed_spec_opens_an_equal_filter(const struct variant *v)
+/* The completed spec opens an equal filter: same spec, same empty state, same state after a stream.
+ */
+static void property_a_completed_spec_opens_an_equal_filter(const struct variant *v)
 {
     weir_filter *w = open_filter(v->spec), *again;
     char config[SPEC];
@@ -156,9 +157,9 @@ static void law_a_completed_spec_opens_an_equal_filter(const struct variant *v)
     weir_close(again);
 }
 
-LAW(a_completed_spec_opens_an_equal_filter)
+PROPERTY(a_completed_spec_opens_an_equal_filter)
 
-/* Without opening: the extremes would need terabytes. */
+/* Not opened: the extremes would need terabytes. */
 static void assert_planned_again(const char *spec)
 {
     const struct grammar *g = &filter_grammar;
@@ -177,7 +178,7 @@ static void assert_planned_again(const char *spec)
     assert_true(p.shape.cells > 0 && p.shape.planes > 0 && p.shape.lines > 0);
 }
 
-static void extremes_can_be_planned_again(void **state)
+static void extreme_configurations_complete_to_themselves(void **state)
 {
     static const char *const parameters[][5] = {
         {"", "memory=64", "memory=16T", "memory=513bit", "memory=1M"},
@@ -204,7 +205,7 @@ static void extremes_can_be_planned_again(void **state)
         }
 }
 
-/* ---- bad ones ---- */
+/* ---- invalid specs ---- */
 
 static void assert_unknown(const char *name, const char *shown)
 {
@@ -215,7 +216,7 @@ static void assert_unknown(const char *name, const char *shown)
     assert_refused(name, expected);
 }
 
-static void unknown_names_get_the_list(void **state)
+static void unknown_names_list_the_known_ones(void **state)
 {
     (void)state;
     assert_unknown("blom", "blom");
@@ -225,7 +226,7 @@ static void unknown_names_get_the_list(void **state)
                    "a-name-that-is-much-longer-than-any-name-of-...");
 }
 
-static void unknown_parameters_get_the_list(void **state)
+static void unknown_parameters_list_the_known_ones(void **state)
 {
     (void)state;
     assert_refused("bloom decay=3", "bloom has no parameter 'decay'; it takes memory, capacity, "
@@ -254,8 +255,8 @@ static void words_must_be_parameters(void **state)
     assert_refused("bloom memory=1K memory=2K", "memory is given twice");
 }
 
-/* Every parameter, with every value that is just beyond what it takes. */
-static void values_beyond_a_parameter_are_refused_with_what_it_takes(void **state)
+/* Every parameter, with values just outside its range. */
+static void values_out_of_range_are_refused_with_the_range(void **state)
 {
     static const char *const bad[][3] = {
         {"bloom", "memory", "63|511bit|17T|0||64x|64Mb|-64|1.0000001K"},
@@ -284,7 +285,7 @@ static void values_beyond_a_parameter_are_refused_with_what_it_takes(void **stat
         "a whole number from 1 to 96",
         "a range such as 1-50, or log, percentile, capped or none",
         "front, or a share of the line up to half: 0.25, 10%",
-        "xxh3, or sip where strangers choose the keys",
+        "xxh3, or sip for untrusted keys",
         "a whole number below 2^64",
     };
 
@@ -296,13 +297,13 @@ static void values_beyond_a_parameter_are_refused_with_what_it_takes(void **stat
             value += *value == '|' && value != bad[i][2];
             int n = (int)strcspn(value, "|");
             snprintf(spec, sizeof spec, "%s %s=%.*s", bad[i][0], bad[i][1], n, value);
-            snprintf(expected, sizeof expected, "%s=%.*s does not fit: it takes %s", bad[i][1], n,
+            snprintf(expected, sizeof expected, "%s=%.*s: invalid value; use %s", bad[i][1], n,
                      value, takes[i]);
             assert_refused(spec, expected);
         }
 }
 
-static void ceilings_that_cannot_be_kept_are_refused(void **state)
+static void error_rates_that_cannot_be_reached_are_refused(void **state)
 {
     (void)state;
     assert_refused("bloom capacity=1M memory=1K fpr=0.01",
@@ -334,17 +335,17 @@ static void ceilings_that_cannot_be_kept_are_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(everything_may_be_left_out),
+        cmocka_unit_test(every_parameter_is_optional),
         cmocka_unit_test(every_filter_has_its_defaults),
-        cmocka_unit_test(parameters_come_in_any_order_and_unit),
-        cmocka_unit_test(a_config_is_cut_to_its_buffer),
-        law_test(a_completed_spec_opens_an_equal_filter),
-        cmocka_unit_test(extremes_can_be_planned_again),
-        cmocka_unit_test(unknown_names_get_the_list),
-        cmocka_unit_test(unknown_parameters_get_the_list),
+        cmocka_unit_test(parameters_are_accepted_in_any_order_and_unit),
+        cmocka_unit_test(a_config_is_truncated_to_its_buffer),
+        property_test(a_completed_spec_opens_an_equal_filter),
+        cmocka_unit_test(extreme_configurations_complete_to_themselves),
+        cmocka_unit_test(unknown_names_list_the_known_ones),
+        cmocka_unit_test(unknown_parameters_list_the_known_ones),
         cmocka_unit_test(words_must_be_parameters),
-        cmocka_unit_test(values_beyond_a_parameter_are_refused_with_what_it_takes),
-        cmocka_unit_test(ceilings_that_cannot_be_kept_are_refused),
+        cmocka_unit_test(values_out_of_range_are_refused_with_the_range),
+        cmocka_unit_test(error_rates_that_cannot_be_reached_are_refused),
     };
 
     return cmocka_run_group_tests_name("config", tests, NULL, NULL);

@@ -1,5 +1,5 @@
-/* count_min.c - Count-Min against exact counts: never too low, too high by more
- * than (e/w)N no more often than promised; merge, take, saturation. */
+/* count_min.c - Count-Min compared with exact counts: never too low, and more than (e/w)N too high
+ * no more often than its confidence allows; merge, subtraction, saturation. */
 #include "support/sketches.h"
 
 #include <math.h>
@@ -14,7 +14,7 @@ static const struct {
 
 #define LAWS (sizeof laws / sizeof *laws)
 
-/* Mean error over all keys, after a look at the promises. */
+/* Mean error over all keys, after checking the guarantees. */
 static double check_bound(const char *spec, const struct counted *c)
 {
     weir_sketch *s = open_sketch(spec);
@@ -36,7 +36,7 @@ static double check_bound(const char *spec, const struct counted *c)
     return sum / (double)c->universe;
 }
 
-static void counts_are_never_too_low_and_too_high_as_seldom_as_promised(void **state)
+static void counts_are_never_too_low_and_within_the_bound(void **state)
 {
     static const char *const forms[] = {"",
                                         "update=conservative",
@@ -59,9 +59,9 @@ static void counts_are_never_too_low_and_too_high_as_seldom_as_promised(void **s
     }
 }
 
-/* One row of w counters: the others add (N - own) / w on average. A sketch whose
- * hash is uneven, or which uses half of its counters, misses this by far. */
-static void the_error_of_one_row_is_what_the_others_bring(void **state)
+/* In one row of w counters, the other keys add (N - own) / w on average. A sketch with an uneven
+ * hash, or one that uses half of its counters, fails by far. */
+static void the_error_of_one_row_is_as_computed(void **state)
 {
     struct counted c = counted_of(100000, 20000, 0, 11);
     double mean = check_bound("count-min memory=8K depth=1 seed=3", &c);
@@ -73,7 +73,7 @@ static void the_error_of_one_row_is_what_the_others_bring(void **state)
     counted_free(c);
 }
 
-static void conservative_updates_err_less(void **state)
+static void conservative_updates_reduce_the_error(void **state)
 {
     struct counted c = counted_of(sized(200000), 20000, 1.0, 12);
     double plain = check_bound("count-min memory=32K seed=3", &c);
@@ -84,7 +84,7 @@ static void conservative_updates_err_less(void **state)
     counted_free(c);
 }
 
-static void a_merged_plain_sketch_is_that_of_all_keys(void **state)
+static void a_merged_plain_sketch_equals_one_of_all_keys(void **state)
 {
     static const char *const forms[] = {"count-min memory=8K seed=3",
                                         "count-min memory=8K seed=3 "
@@ -125,7 +125,7 @@ static void a_merged_conservative_sketch_is_never_too_low(void **state)
     counted_free(c);
 }
 
-static void what_differs_is_not_merged(void **state)
+static void different_sketches_are_not_merged(void **state)
 {
     weir_sketch *a = open_sketch("count-min memory=4K seed=3");
     weir_sketch *b = open_sketch("count-min memory=4K seed=4");
@@ -139,7 +139,7 @@ static void what_differs_is_not_merged(void **state)
     weir_sketch_close(b);
 }
 
-static void a_weighted_sum_is_that_of_the_counts(void **state)
+static void a_weighted_sum_equals_that_of_the_counts(void **state)
 {
     const struct weir_bytes key = {"key", 3}, other = {"other", 5};
     weir_sketch *a, *b, *c;
@@ -159,7 +159,7 @@ static void a_weighted_sum_is_that_of_the_counts(void **state)
     assert_int_equal(weir_sketch_ask(c, other).count, 35);
     assert_int_equal(weir_sketch_stats_of(c).total, 76);
 
-    /* one of them is itself; a weight may be negative, a count may not */
+    /* one of them is the key itself; a weight may be negative, a count may not */
     assert_int_equal(weir_sketch_weigh(a, both, (int64_t[]){-1, 4}, 2, &error), WEIR_OK);
     assert_int_equal(weir_sketch_ask(a, key).count, 2);
     assert_int_equal(weir_sketch_weigh(a, both, (int64_t[]){1, -1}, 2, &error), WEIR_UNSUPPORTED);
@@ -177,7 +177,7 @@ static void a_weighted_sum_is_that_of_the_counts(void **state)
     weir_sketch_close(c);
 }
 
-static void what_is_taken_back_was_never_there(void **state)
+static void subtracting_undoes_adding(void **state)
 {
     weir_sketch *a = open_sketch("count-min memory=4K seed=3"), *b = weir_sketch_clone(a, NULL);
     struct counted c = counted_of(5000, 300, 1.0, 15);
@@ -193,7 +193,7 @@ static void what_is_taken_back_was_never_there(void **state)
     counted_free(c);
 }
 
-static void what_cannot_be_taken_back_is_refused(void **state)
+static void impossible_subtractions_are_refused(void **state)
 {
     static const char *const forms[] = {"count-min memory=4K update=conservative", "top memory=4K"};
     struct weir_error error;
@@ -210,7 +210,7 @@ static void what_cannot_be_taken_back_is_refused(void **state)
     }
 }
 
-static void counters_stop_at_their_top_and_stay_there(void **state)
+static void counters_saturate(void **state)
 {
     static const struct {
         const char *spec;
@@ -242,7 +242,7 @@ static void counters_stop_at_their_top_and_stay_there(void **state)
     }
 }
 
-static void hashed_keys_are_counted_as_their_bytes_are(void **state)
+static void hashed_keys_count_as_their_bytes_do(void **state)
 {
     weir_sketch *a = open_sketch("count-min memory=4K seed=3 hash=sip"),
                 *b = weir_sketch_clone(a, NULL);
@@ -274,7 +274,7 @@ static void refused(const char *spec, const char *expected)
     assert_string_equal(error.text, expected);
 }
 
-static void a_spec_that_cannot_be_is_refused_plainly(void **state)
+static void impossible_specs_are_refused_with_a_reason(void **state)
 {
     (void)state;
     refused("heavy-keeper",
@@ -283,14 +283,14 @@ static void a_spec_that_cannot_be_is_refused_plainly(void **state)
     refused("top depth=1",
             "top has no parameter 'depth'; it takes memory, keys, half-life, hash, seed");
     refused("top half-life=0",
-            "half-life=0 does not fit: it takes a count of records or a time: 10M, 1h, 7d");
+            "half-life=0: invalid value; use a count of records or a time: 10M, 1h, 7d");
     refused("count-min counter=32 half-life=10M",
-            "half-life= takes counter=64: counts that fade are fractions");
+            "half-life= requires counter=64, because fading counts are fractions");
     refused("count-min memory=1M error=1%", "count-min takes memory= or error=, not both");
     refused("count-min depth=4 confidence=99%", "count-min takes depth= or confidence=, not both");
-    refused("count-min counter=16", "counter=16 does not fit: it takes 32 or 64");
+    refused("count-min counter=16", "counter=16: invalid value; use 32 or 64");
     refused("count-min layout=line depth=3",
-            "layout=line takes a depth of 1, 2, 4 or 8: a line is shared evenly");
+            "layout=line requires depth=1, 2, 4 or 8, because a line is divided evenly");
     refused(
         "top keys=1000 memory=1K",
         "top needs a memory of 128 bytes, and 81 for each of its keys= (104 if keys= is left out)");
@@ -303,7 +303,7 @@ static void error_and_confidence_become_width_and_depth(void **state)
 
     (void)state;
     weir_sketch_config(s, config, sizeof config);
-    /* w = ceil(e / 0.001) = 2719, d = ceil(ln 100) = 5, up to a whole line */
+    /* w = ceil(e / 0.001) = 2719, d = ceil(ln 100) = 5, rounded up to a whole line */
     assert_string_equal(config, "count-min memory=54400 depth=5 counter=32 update=plain "
                                 "layout=rows hash=xxh3 seed=1");
     weir_sketch_add(s, (struct weir_bytes){"a", 1}, 1000000);
@@ -315,18 +315,18 @@ static void error_and_confidence_become_width_and_depth(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(counts_are_never_too_low_and_too_high_as_seldom_as_promised),
-        cmocka_unit_test(the_error_of_one_row_is_what_the_others_bring),
-        cmocka_unit_test(conservative_updates_err_less),
-        cmocka_unit_test(a_merged_plain_sketch_is_that_of_all_keys),
+        cmocka_unit_test(counts_are_never_too_low_and_within_the_bound),
+        cmocka_unit_test(the_error_of_one_row_is_as_computed),
+        cmocka_unit_test(conservative_updates_reduce_the_error),
+        cmocka_unit_test(a_merged_plain_sketch_equals_one_of_all_keys),
         cmocka_unit_test(a_merged_conservative_sketch_is_never_too_low),
-        cmocka_unit_test(what_differs_is_not_merged),
-        cmocka_unit_test(a_weighted_sum_is_that_of_the_counts),
-        cmocka_unit_test(what_is_taken_back_was_never_there),
-        cmocka_unit_test(what_cannot_be_taken_back_is_refused),
-        cmocka_unit_test(counters_stop_at_their_top_and_stay_there),
-        cmocka_unit_test(hashed_keys_are_counted_as_their_bytes_are),
-        cmocka_unit_test(a_spec_that_cannot_be_is_refused_plainly),
+        cmocka_unit_test(different_sketches_are_not_merged),
+        cmocka_unit_test(a_weighted_sum_equals_that_of_the_counts),
+        cmocka_unit_test(subtracting_undoes_adding),
+        cmocka_unit_test(impossible_subtractions_are_refused),
+        cmocka_unit_test(counters_saturate),
+        cmocka_unit_test(hashed_keys_count_as_their_bytes_do),
+        cmocka_unit_test(impossible_specs_are_refused_with_a_reason),
         cmocka_unit_test(error_and_confidence_become_width_and_depth),
     };
 

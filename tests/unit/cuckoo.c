@@ -1,4 +1,4 @@
-/* cuckoo.c - the cuckoo filter: any number of buckets, keys taken out again, no room. */
+/* cuckoo.c - the cuckoo filter: any number of buckets, deletion, overflow. */
 #include "support/support.h"
 
 #include <stdlib.h>
@@ -22,7 +22,7 @@ static uint64_t missed(const weir_filter *w, uint64_t from, uint64_t n, uint64_t
     return sum;
 }
 
-/* Every size from one key on: numbers of buckets that are no powers of two. */
+/* Every size from one key on: numbers of buckets that are not powers of two. */
 static void any_number_of_buckets_holds_its_capacity(void **state)
 {
     (void)state;
@@ -42,8 +42,8 @@ static void any_number_of_buckets_holds_its_capacity(void **state)
     }
 }
 
-/* Of 32 bits no two fingerprints are the same among so few. */
-static void showings_of_a_key_are_counted(void **state)
+/* With 32 bits, so few keys have distinct fingerprints. */
+static void additions_of_a_key_are_counted(void **state)
 {
     weir_filter *w = open_filtered("cuckoo capacity=%d bits=32 seed=5", 1000);
     weir_filter *other = open_filtered("bloom memory=1K seed=%d", 5);
@@ -64,7 +64,7 @@ static void showings_of_a_key_are_counted(void **state)
     weir_close(other);
 }
 
-static void it_takes_under_13_bits_a_key_at_two_in_a_thousand(void **state)
+static void memory_is_below_13_bits_per_key_at_an_error_of_0_002(void **state)
 {
     (void)state;
     for (uint64_t n = 1000; n <= sized(1000000); n *= 10) {
@@ -84,7 +84,7 @@ static void it_takes_under_13_bits_a_key_at_two_in_a_thousand(void **state)
     }
 }
 
-static void eight_showings_of_one_key_are_stored(void **state)
+static void eight_additions_of_one_key_are_stored(void **state)
 {
     weir_filter *w = open_filter("cuckoo capacity=1000 bits=16 seed=5");
     struct weir_key key = numbered(w, 1);
@@ -98,7 +98,7 @@ static void eight_showings_of_one_key_are_stored(void **state)
     struct blob full = blob_of(w);
     assert_int_equal(weir_observe(w, key), WEIR_SEEN);
     assert_int_equal(weir_stats_of(w).overflow, 1);
-    struct blob after = blob_of(w); /* all cells are where they were: only the head is another */
+    struct blob after = blob_of(w); /* no cell has changed, only the head */
     assert_memory_equal(full.data + 256, after.data + 256, (size_t)w->shape.cells);
     for (int i = 0; i < 8; i++) {
         assert_int_equal(weir_ask(w, key), WEIR_SEEN);
@@ -113,8 +113,8 @@ static void eight_showings_of_one_key_are_stored(void **state)
     blob_free(after);
 }
 
-/* What has no room is not stored, counted, and harms nobody. */
-static void a_full_one_keeps_what_it_has(void **state)
+/* A key without a free slot is not stored but counted, and no other key is affected. */
+static void a_full_filter_keeps_its_keys(void **state)
 {
     weir_filter *w = open_filter("cuckoo memory=3000 bits=12 seed=5");
     uint64_t n = 0, before;
@@ -125,7 +125,7 @@ static void a_full_one_keeps_what_it_has(void **state)
         before = weir_stats_of(w).overflow;
     }
     assert_true(weir_stats_of(w).fill > 0.95);
-    n--; /* the one that had no room */
+    n--; /* the key without a slot */
     assert_int_equal(missed(w, 0, n, 1), 0);
     observe_from(w, 10000, 1000);
     assert_true(weir_stats_of(w).overflow > 900);
@@ -134,8 +134,8 @@ static void a_full_one_keeps_what_it_has(void **state)
     weir_close(w);
 }
 
-/* Keys come and go at random, beside a multiset that is exact. */
-static void what_is_there_is_never_missed(void **state)
+/* Random additions and deletions, compared with an exact multiset. */
+static void members_are_never_missed(void **state)
 {
     enum { UNIVERSE = 4000 };
     static uint8_t count[UNIVERSE];
@@ -165,8 +165,8 @@ static void what_is_there_is_never_missed(void **state)
     weir_close(w);
 }
 
-/* Keys of a universe, each added up to `times` times and taken back at random, compared with an
- * exact multiset of at most `load` additions. Returns how many members were missed in all. */
+/* Keys of a universe are each added up to `times` times and deleted, at random, and compared with
+ * an exact multiset of at most `load` additions. Returns the total number of missed members. */
 static uint64_t misses_of(const char *spec, uint32_t times, uint64_t load)
 {
     enum { UNIVERSE = 3000 };
@@ -215,11 +215,11 @@ static void misses_never_exceed_the_reported_overflow(void **state)
                 if (i == 2 || (times <= 2 && load < 4000))
                     assert_int_equal(missed, 0);
             }
-    assert_true(missed_by_cuckoo > 0); /* the bound was tested */
+    assert_true(missed_by_cuckoo > 0); /* the limit was reached */
 }
 
-/* A batch that makes others move, and asks for those that did. */
-static void batches_are_asked_as_one_by_one(void **state)
+/* A batch whose insertions move other keys, and which contains those keys. */
+static void ask_many_equals_single_calls_in_cuckoo(void **state)
 {
     static uint8_t verdicts[4000];
     struct weir_key *keys = malloc(sizeof verdicts * sizeof *keys);
@@ -242,13 +242,13 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(any_number_of_buckets_holds_its_capacity),
-        cmocka_unit_test(showings_of_a_key_are_counted),
-        cmocka_unit_test(it_takes_under_13_bits_a_key_at_two_in_a_thousand),
-        cmocka_unit_test(eight_showings_of_one_key_are_stored),
-        cmocka_unit_test(a_full_one_keeps_what_it_has),
-        cmocka_unit_test(what_is_there_is_never_missed),
+        cmocka_unit_test(additions_of_a_key_are_counted),
+        cmocka_unit_test(memory_is_below_13_bits_per_key_at_an_error_of_0_002),
+        cmocka_unit_test(eight_additions_of_one_key_are_stored),
+        cmocka_unit_test(a_full_filter_keeps_its_keys),
+        cmocka_unit_test(members_are_never_missed),
         cmocka_unit_test(misses_never_exceed_the_reported_overflow),
-        cmocka_unit_test(batches_are_asked_as_one_by_one),
+        cmocka_unit_test(ask_many_equals_single_calls_in_cuckoo),
     };
 
     return cmocka_run_group_tests_name("cuckoo", tests, NULL, NULL);

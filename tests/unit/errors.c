@@ -1,4 +1,4 @@
-/* errors.c - the code of every kind of failure, and the names of codes. */
+/* errors.c - the error code of every kind of failure, and the names of the codes. */
 #include <string.h>
 #include <weir/build.h>
 #include <weir/hash.h>
@@ -13,7 +13,7 @@
 #include "support/sketches.h"
 #include "support/support.h"
 
-/* The status that a call returned, and the error that it filled in. */
+/* The returned status, and the error that the call filled in. */
 static void assert_code(int32_t code, int status, const struct weir_error *error)
 {
     if (error->code != code)
@@ -107,7 +107,7 @@ static void saved_data_has_its_codes(void **state)
     b.data[20] ^= 1;
     assert_code(WEIR_ERROR_CHECKSUM, weir_load_buffer(&again, b.data, b.size, NULL, NULL, &error),
                 &error);
-    b.data[16] = 1; /* a head of so many bytes */
+    b.data[16] = 1; /* a head of this many bytes */
     assert_code(WEIR_ERROR_CONTRADICTORY,
                 weir_load_buffer(&again, b.data, b.size, NULL, NULL, &error), &error);
     b.data[4] = 2;
@@ -226,7 +226,7 @@ static void predictions_have_their_codes(void **state)
 
 /* ---- names ---- */
 
-static void every_code_has_a_name_of_its_own(void **state)
+static void every_code_has_a_unique_name(void **state)
 {
     const char *names[64];
     size_t n = 0;
@@ -261,7 +261,7 @@ int main(void)
         cmocka_unit_test(sketches_and_screens_have_their_codes),
         cmocka_unit_test(builders_have_their_codes),
         cmocka_unit_test(predictions_have_their_codes),
-        cmocka_unit_test(every_code_has_a_name_of_its_own),
+        cmocka_unit_test(every_code_has_a_unique_name),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

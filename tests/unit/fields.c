@@ -1,6 +1,6 @@
-/* fields.c - records and fields of the tool against a plain model that goes from
- * byte to byte: random texts with quotes, delimiters, blanks and line breaks, whole
- * and in pieces. Built for this processor, and for those without its vectors. */
+/* fields.c - the command's records and fields, compared with a byte-by-byte model: random text with
+ * quotes, delimiters, spaces and line breaks, whole and in pieces. Built for this processor and
+ * without its vector instructions. */
 #include "support/support.h"
 
 #include <stdlib.h>
@@ -21,12 +21,12 @@ static uint32_t draw(uint32_t below)
     return (seed >> 16) % below;
 }
 
-/* ---- the model: RFC 4180 by a switch ---- */
+/* ---- the model: RFC 4180 as a state machine ---- */
 
 enum place { FIELD_START, UNQUOTED, QUOTED, QUOTE_IN_QUOTED, CR_BEHIND_QUOTE, FAULTY };
 
-/* What the byte c makes of a place. A quote at a wrong place makes the record
- * faulty; what was open stays open until its quote. */
+/* The next state after byte c. A misplaced quote makes the record invalid; an open field stays open
+ * until its closing quote. */
 static enum place follow(enum place at, char c)
 {
     bool ends = c == ',' || c == '\n';
@@ -72,7 +72,7 @@ static void split_plainly(const char *text, size_t size, struct expected *e)
 
 /* ---- texts ---- */
 
-/* Long stretches without quotes, and some that are full of them. */
+/* Long stretches without quotes, and some with many. */
 static __attribute__((noinline)) void fill(char *text, size_t size)
 {
     static const char often[] = "\"\"\",,\n\r \tab", seldom[] = ",, \tabcdefghijklmnopqrstuvw\n\r";
@@ -86,7 +86,7 @@ static __attribute__((noinline)) void fill(char *text, size_t size)
     text[size - 1] = '\n';
 }
 
-/* Mostly as a program would write it, so that few records are faulty. */
+/* Mostly well-formed, so that few records are invalid. */
 static size_t fill_well(char *text, size_t most)
 {
     static const char *const field[] = {"a",           "",         "\"\"", "\"b,\"\"c\"\"\nd\"",
@@ -107,7 +107,7 @@ static size_t fill_well(char *text, size_t most)
 
 static const struct csv_rules rules = {.delimiter = ',', .skip = true, .longest = 1 << 20};
 
-/* In pieces as reads would bring them; a piece may end anywhere. */
+/* In pieces as read() returns them; a piece may end anywhere. */
 static void split_in_pieces(struct batch *b, size_t size)
 {
     struct csv_scan s = {0};
@@ -122,7 +122,7 @@ static void load(struct batch *b, const char *text, size_t size)
 {
     batch_reset(b);
     assert_true(batch_grow(b, size));
-    b->name = "text";
+    b->input.name = "text";
     memcpy(b->data, text, size);
     memset(b->data + size, '"', MARGIN);
 }
@@ -142,7 +142,7 @@ static void csv_records_end_where_the_model_says(void **state)
 {
     static struct expected e;
     static char text[SIZE + 64];
-    struct batch *b = batch_open(1);
+    struct batch *b = batch_open();
     uint32_t fine = 0, faulty = 0;
 
     (void)state;
@@ -231,7 +231,7 @@ static void assert_field(const struct model *m, uint32_t number, struct weir_byt
                  (int)size, m->text + m->at[number - 1]);
 }
 
-/* One field of all records at once, and two of each. */
+/* One field of all records at a time, and two of each record. */
 static void assert_fields(struct batch *b, const struct model *m, enum pick_way way, bool strip)
 {
     struct picker p = {.way = way, .delimiter = ',', .columns = 1, .keys = 1, .strip_field = strip};
@@ -252,13 +252,13 @@ static void assert_fields(struct batch *b, const struct model *m, enum pick_way 
     assert_field(m, p.column[1].number, field[1]);
 }
 
-static void fields_are_those_of_the_model(void **state)
+static void fields_equal_those_of_the_model(void **state)
 {
     static const enum pick_way ways[] = {PICK_CHAR, PICK_BLANKS, PICK_CSV};
     static struct model m;
     static struct expected e;
     static char text[SIZE + 64];
-    struct batch *b = batch_open(1);
+    struct batch *b = batch_open();
     uint32_t compared = 0;
 
     (void)state;
@@ -290,12 +290,12 @@ static void fields_are_those_of_the_model(void **state)
     batch_close(b);
 }
 
-static void a_header_is_searched_by_name(void **state)
+static void a_column_is_found_by_its_name(void **state)
 {
     const char *header = "\xef\xbb\xbfid,\"first, second\",\"say \"\"hi\"\"\",last\r";
     struct picker p = {.way = PICK_CSV, .delimiter = ',', .strip_field = true};
     struct arena a = {0};
-    char *copy = malloc(strlen(header)); /* nothing behind it may be read */
+    char *copy = malloc(strlen(header)); /* nothing after it may be read */
 
     (void)state;
     assert_non_null(copy);
@@ -328,8 +328,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(csv_records_end_where_the_model_says),
-        cmocka_unit_test(fields_are_those_of_the_model),
-        cmocka_unit_test(a_header_is_searched_by_name),
+        cmocka_unit_test(fields_equal_those_of_the_model),
+        cmocka_unit_test(a_column_is_found_by_its_name),
         cmocka_unit_test(bytes_are_counted_as_by_a_loop),
     };
 

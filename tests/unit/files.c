@@ -1,5 +1,6 @@
-/* files.c - weir_save_file(), weir_load_file() and their like: round trips, and that a failure
- * leaves the old file and no temporary one. Each test has an empty directory of its own. */
+/* files.c - weir_save_file(), weir_load_file() and similar functions: files round-trip, and a
+ * failure keeps the old file and leaves no temporary file. Each test has its own empty directory.
+ */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -18,7 +19,7 @@
 #include "support/sketches.h"
 #include "support/support.h"
 
-#define NOBODY 65534 /* for root, whom permissions do not stop */
+#define NOBODY 65534 /* for root, who ignores permissions */
 
 static char directory[64];
 
@@ -41,7 +42,7 @@ static struct path in_directory(const char *name)
     return p;
 }
 
-/* How many files there are; removes them if asked to. */
+/* Returns the number of files, and removes them on request. */
 static size_t files(bool clean)
 {
     DIR *d = opendir(directory);
@@ -133,7 +134,7 @@ static void round_trip(const weir_filter *w)
     assert_int_equal(files(false), 1);
 }
 
-/* A spec of one that is small. */
+/* A small spec of each algorithm. */
 struct spec {
     char text[64];
 };
@@ -220,7 +221,7 @@ static void the_shards_of_every_filter_round_trip(void **state)
     assert_int_equal(files(false), 1);
 }
 
-/* ---- what a file may contain ---- */
+/* ---- file contents ---- */
 
 static void notes_are_skipped(void **state)
 {
@@ -247,11 +248,11 @@ static void notes_are_skipped(void **state)
     assert_same_state(w, weir_shared_shard(s, 0));
     weir_shared_close(s);
     write_bytes(p.text, b.data, notes);
-    assert_load_fails(p.text, WEIR_ERROR_WRONG_KIND, "f: the file holds only notes");
+    assert_load_fails(p.text, WEIR_ERROR_WRONG_KIND, "f: the file contains only notes");
     write_bytes(p.text, b.data, notes - 1);
-    assert_load_fails(p.text, WEIR_ERROR_TRUNCATED, "f: the data is cut off");
+    assert_load_fails(p.text, WEIR_ERROR_TRUNCATED, "f: the data is truncated");
     write_bytes(p.text, b.data, whole - 1);
-    assert_load_fails(p.text, WEIR_ERROR_TRUNCATED, "f: the data is cut off");
+    assert_load_fails(p.text, WEIR_ERROR_TRUNCATED, "f: the data is truncated");
     b.data[whole - 70] ^= 1;
     write_bytes(p.text, b.data, whole);
     assert_load_fails(p.text, WEIR_ERROR_CHECKSUM, "f: the data is damaged");
@@ -259,7 +260,7 @@ static void notes_are_skipped(void **state)
     weir_close(w);
 }
 
-/* Of every length: an error, and the right one. */
+/* Truncated to every length: the right error. */
 static void a_truncated_file_is_refused(void **state)
 {
     weir_filter *w = open_filter("bloom memory=64 k=1 seed=1");
@@ -297,7 +298,7 @@ static void a_file_of_another_kind_is_refused(void **state)
     weir_shared_close(shards);
 }
 
-/* The second of two is damaged: the first is given back. */
+/* The second of two parts is damaged: the first is freed. */
 static void a_damaged_shard_is_refused(void **state)
 {
     struct weir_error error = {0};
@@ -337,7 +338,7 @@ static void a_limit_of_memory_is_kept(void **state)
     assert_int_equal(error.code, WEIR_ERROR_MAX_BYTES);
 }
 
-/* ---- where a file may be ---- */
+/* ---- paths ---- */
 
 static void paths_that_cannot_be(void **state)
 {
@@ -442,9 +443,9 @@ static void a_relative_path_will_do(void **state)
     weir_close(w);
 }
 
-/* ---- failures on the way ---- */
+/* ---- failed writes ---- */
 
-/* As on a full disk: a write fails after some bytes, wherever that is. */
+/* Like a full disk: writing fails after any number of bytes. */
 static void a_failed_write_leaves_the_old_file(void **state)
 {
     weir_filter *old = small_filter(), *w = open_filter("bloom memory=100K k=4 seed=2");

@@ -1,4 +1,4 @@
-/* format.c - the format of saved filters: golden files, parts, and sinks. */
+/* format.c - the format of saved filters: golden files, parts and sinks. */
 #include "support/golden.h"
 #include "support/sealed.h"
 
@@ -32,7 +32,7 @@ static weir_filter *load(const void *data, size_t size, size_t *used)
 
 /* ---- golden files ---- */
 
-/* The note is what ends the file. */
+/* The note is at the end of the file. */
 static void ends_in(struct blob file, size_t used, const char *note)
 {
     struct weir_part part;
@@ -91,7 +91,7 @@ static void is_made_the_same(const char *name, struct blob file)
     weir_close(w);
 }
 
-static void golden_sketches_tell_are_saved_and_made_the_same(void **state)
+static void golden_sketches_are_unchanged(void **state)
 {
     (void)state;
     for (size_t i = 0; golden_sketch(i); i++) {
@@ -115,7 +115,7 @@ static void golden_sketches_tell_are_saved_and_made_the_same(void **state)
     }
 }
 
-/* The head of a file tells it, whatever is behind. */
+/* The head describes a file, whatever follows. */
 static void assert_told(struct blob file, const char *config)
 {
     struct weir_part part;
@@ -136,7 +136,7 @@ static void filter_is_told(const char *name, struct blob file)
     weir_close(w);
 }
 
-static void what_is_in_a_file_is_told_without_loading_it(void **state)
+static void a_file_is_described_without_loading_it(void **state)
 {
     struct blob note = {NULL, 0};
 
@@ -159,25 +159,25 @@ static void what_is_in_a_file_is_told_without_loading_it(void **state)
     blob_free(note);
 }
 
-static void golden_files_tell_what_they_told(void **state)
+static void golden_files_are_unchanged(void **state)
 {
     (void)state;
     with_every_golden_file(tells_the_same);
 }
 
-static void golden_files_are_saved_as_they_were(void **state)
+static void golden_files_are_saved_byte_for_byte(void **state)
 {
     (void)state;
     with_every_golden_file(is_saved_the_same);
 }
 
-static void golden_files_are_what_their_streams_give(void **state)
+static void golden_files_equal_filters_of_their_streams(void **state)
 {
     (void)state;
     with_every_golden_file(is_made_the_same);
 }
 
-/* The first bytes of one, by hand: docs/format.md in numbers. */
+/* The first bytes of a file, written by hand from docs/format.md. */
 static void the_head_is_as_documented(void **state)
 {
     struct blob b = golden_read("bloom");
@@ -193,7 +193,7 @@ static void the_head_is_as_documented(void **state)
     bits_store32(head + 36, 1);   /* shard 0 of 1 */
     bits_store32(head + 56, 2);   /* words: */
     memcpy(head + 64, config, 40);
-    bits_store64(head + 104, 300); /* shown */
+    bits_store64(head + 104, 300); /* observed */
     bits_store64(head + 112, bits_load64(b.data + 112));
     bits_store64(head + 48, XXH3_64bits(head, sizeof head));
     assert_memory_equal(b.data, head, sizeof head);
@@ -204,7 +204,7 @@ static void the_head_is_as_documented(void **state)
 
 /* ---- buffers and sinks ---- */
 
-static void a_buffer_too_small_is_left_alone(void **state)
+static void a_buffer_that_is_too_small_is_not_written(void **state)
 {
     weir_filter *w = open_filter("bloom memory=64 seed=1");
     uint8_t buffer[512];
@@ -220,7 +220,7 @@ static void a_buffer_too_small_is_left_alone(void **state)
     weir_close(w);
 }
 
-/* Takes so many writes, then refuses; none may come after that. */
+/* Accepts this many writes, then fails; no write may follow. */
 struct failing_sink {
     struct blob taken;
     size_t left;
@@ -257,7 +257,7 @@ static void assert_sink_fails_well(const weir_filter *w, struct blob whole)
     }
 }
 
-static void a_sink_that_refuses_stops_the_writing(void **state)
+static void a_failing_sink_stops_the_writing(void **state)
 {
     (void)state;
     for (size_t i = 0; weir_algorithm_at(WEIR_KIND_FILTER, i); i++) {
@@ -270,7 +270,7 @@ static void a_sink_that_refuses_stops_the_writing(void **state)
     }
 }
 
-static void a_refused_note_says_so(void **state)
+static void a_refused_note_has_an_error(void **state)
 {
     (void)state;
     for (size_t n = 0; n < 4; n++) {
@@ -283,9 +283,9 @@ static void a_refused_note_says_so(void **state)
     }
 }
 
-/* ---- how keys were made ---- */
+/* ---- notes on keys ---- */
 
-/* The description in a file of this note and a filter. */
+/* The note in a file that contains it and a filter. */
 static void assert_described(const char *note, const char *keys)
 {
     weir_filter *w = golden_filter("bloom");
@@ -331,7 +331,7 @@ static void a_file_describes_how_its_keys_were_made(void **state)
 
 /* ---- parts ---- */
 
-static void parts_follow_each_other(void **state)
+static void parts_can_follow_each_other(void **state)
 {
     weir_filter *a = golden_filter("bloom"), *b = golden_filter("apbf");
     struct blob file = {NULL, 0};
@@ -417,7 +417,7 @@ static void shards_are_loaded_together(void **state)
     blob_free(file);
 }
 
-static void a_shard_that_cannot_be_is_not_written(void **state)
+static void an_impossible_shard_is_not_written(void **state)
 {
     weir_filter *w = golden_filter("bloom");
     struct blob b = {NULL, 0};
@@ -425,8 +425,8 @@ static void a_shard_that_cannot_be_is_not_written(void **state)
 
     (void)state;
     assert_int_equal(weir_save_shard(w, 3, 3, blob_sink, &b, &error), WEIR_UNSUPPORTED);
-    assert_string_equal(error.text,
-                        "there is no such shard: of n, at most 65536, they are 0 to n - 1");
+    assert_string_equal(
+        error.text, "invalid shard number; of n shards, at most 65536, the numbers are 0 to n - 1");
     assert_int_equal(weir_save_shard(w, 0, 0, blob_sink, &b, NULL), WEIR_UNSUPPORTED);
     assert_int_equal(weir_save_shard(w, 0, WEIR_SHARDS_MAX + 1, blob_sink, &b, NULL),
                      WEIR_UNSUPPORTED);
@@ -434,7 +434,7 @@ static void a_shard_that_cannot_be_is_not_written(void **state)
     weir_close(w);
 }
 
-static void a_filter_that_is_whole_is_all_of_its_shards(void **state)
+static void a_whole_filter_is_its_only_shard(void **state)
 {
     weir_filter *w = golden_filter("bloom"), *all[1];
     struct blob b = blob_of(w);
@@ -451,9 +451,9 @@ static void a_filter_that_is_whole_is_all_of_its_shards(void **state)
     blob_free(b);
 }
 
-static void a_shard_alone_or_out_of_order_is_refused(void **state)
+static void a_single_or_misplaced_shard_is_refused(void **state)
 {
-    static const char order[] = "the shards of the filter are not all there, in their order";
+    static const char order[] = "the filter's shards are incomplete or out of order";
     struct blob file = three_shards(0, 1, 2), wrong = three_shards(0, 2, 1);
     struct blob two = {file.data, file.size / 3 * 2},
                 late = {file.data + file.size / 3, file.size / 3};
@@ -466,10 +466,10 @@ static void a_shard_alone_or_out_of_order_is_refused(void **state)
     assert_shards_refused(two, 3, order);
     assert_shards_refused(late, 3, order);
     assert_shards_refused(wrong, 3, order);
-    assert_shards_refused(file, 2, "the filter has more shards than there is room for");
+    assert_shards_refused(file, 2, "the filter has more shards than the caller allows");
     blob_sink(&mixed, file.data, file.size / 3);
     assert_int_equal(weir_save_shard(other, 1, 3, blob_sink, &mixed, NULL), WEIR_OK);
-    assert_shards_refused(mixed, 3, "the shards of the filter are not of one configuration");
+    assert_shards_refused(mixed, 3, "the filter's shards have different configurations");
     weir_close(other);
     blob_free(mixed);
     blob_free(file);
@@ -478,8 +478,8 @@ static void a_shard_alone_or_out_of_order_is_refused(void **state)
 
 /* ---- blocks and sources ---- */
 
-/* Cells of some MiB, the last block shorter: a bit of each is found. */
-static void every_block_has_its_sum(void **state)
+/* Cells of several MiB with a shorter last block: a changed bit in each block is detected. */
+static void every_block_has_its_checksum(void **state)
 {
     weir_filter *w = open_filter("bloom memory=3407872 k=4 seed=1"); /* 3.25 MiB */
     struct blob b = blob_of(w);
@@ -493,7 +493,7 @@ static void every_block_has_its_sum(void **state)
         assert_int_equal(weir_verify(b.data, b.size, NULL), WEIR_BAD_DATA);
         cells[at] ^= 16;
     }
-    memcpy(cells + PART_BLOCK, "moved", 5); /* blocks do not change places */
+    memcpy(cells + PART_BLOCK, "moved", 5); /* exchanged blocks are detected */
     seal(b, &h);
     uint8_t *sums = cells + part_lines(h.cells), first[8];
     uint8_t *block = malloc(PART_BLOCK);
@@ -511,7 +511,7 @@ static void every_block_has_its_sum(void **state)
 
 struct giving {
     struct blob from;
-    size_t at, most; /* bytes given, and at once */
+    size_t at, most; /* bytes in total, and per call */
 };
 
 static bool give(void *context, void *data, size_t size)
@@ -526,7 +526,7 @@ static bool give(void *context, void *data, size_t size)
     return true;
 }
 
-static void a_source_gives_what_memory_gives(void **state)
+static void a_source_gives_the_same_as_memory(void **state)
 {
     weir_filter *w = open_filter("bloom memory=3407872 k=4 seed=1"), *again;
     struct giving g = {.from = blob_of(w)};
@@ -543,7 +543,7 @@ static void a_source_gives_what_memory_gives(void **state)
     blob_free(g.from);
 }
 
-static void a_source_that_ends_or_exceeds_what_is_allowed_is_refused(void **state)
+static void a_source_that_ends_early_or_is_too_large_is_refused(void **state)
 {
     weir_filter *w = golden_filter("sbf"), *again;
     struct blob b = blob_of(w);
@@ -556,13 +556,13 @@ static void a_source_that_ends_or_exceeds_what_is_allowed_is_refused(void **stat
 
         assert_int_equal(weir_load_stream(&again, give, &g, NULL, &error), WEIR_BAD_DATA);
         assert_null(again);
-        assert_string_equal(error.text, "the data is cut off: its source gives no more");
+        assert_string_equal(error.text, "the data is truncated: the source ended early");
     }
     struct giving g = {.from = b};
     struct weir_options options = {.size = sizeof options, .max_bytes = bytes - 1};
     assert_int_equal(weir_load_stream(&again, give, &g, &options, &error), WEIR_NO_MEMORY);
     assert_null(again);
-    assert_true(g.at < b.size / 2); /* the head alone */
+    assert_true(g.at < b.size / 2); /* only the head */
     g.at = 0;
     options.max_bytes = bytes;
     assert_int_equal(weir_load_stream(&again, give, &g, &options, &error), WEIR_OK);
@@ -582,7 +582,7 @@ static void assert_tells_the_same(const weir_filter *a, const weir_filter *b)
     }
 }
 
-/* Which builds with WEIR_DEBUG stop at; others answer as asking does. */
+/* Builds with WEIR_DEBUG stop here; others answer as weir_ask() does. */
 static void assert_observing_is_a_bug(weir_filter *v)
 {
 #ifdef WEIR_DEBUG
@@ -601,7 +601,7 @@ static void assert_observing_is_a_bug(weir_filter *v)
 #endif
 }
 
-static void a_view_tells_what_the_filter_tells(void **state)
+static void a_view_answers_as_the_filter_does(void **state)
 {
     (void)state;
     for (size_t i = 0; weir_algorithm_at(WEIR_KIND_FILTER, i); i++) {
@@ -628,8 +628,8 @@ static void a_view_tells_what_the_filter_tells(void **state)
     }
 }
 
-/* Cells of any bytes: it answers, and nothing but them is read. */
-static void a_view_of_damaged_cells_answers_and_verify_tells(void **state)
+/* With arbitrary cells it answers, and reads nothing else. */
+static void verify_detects_damaged_cells_in_a_view(void **state)
 {
     (void)state;
     for (size_t i = 0; weir_algorithm_at(WEIR_KIND_FILTER, i); i++) {
@@ -643,7 +643,7 @@ static void a_view_of_damaged_cells_answers_and_verify_tells(void **state)
         for (uint64_t j = 0; j < 500; j++)
             weir_ask(v, numbered(v, j));
         assert_int_equal(weir_verify(b.data, b.size, NULL), WEIR_BAD_DATA);
-        struct blob copied = blob_of(v); /* which makes it no sounder */
+        struct blob copied = blob_of(v); /* which does not repair it */
         assert_same_blob(b, copied);
         blob_free(copied);
         b.data[100] ^= 1; /* but not of a damaged head */
@@ -658,26 +658,26 @@ static void a_view_of_damaged_cells_answers_and_verify_tells(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(golden_files_tell_what_they_told),
-        cmocka_unit_test(what_is_in_a_file_is_told_without_loading_it),
-        cmocka_unit_test(golden_sketches_tell_are_saved_and_made_the_same),
-        cmocka_unit_test(golden_files_are_saved_as_they_were),
-        cmocka_unit_test(golden_files_are_what_their_streams_give),
+        cmocka_unit_test(golden_files_are_unchanged),
+        cmocka_unit_test(a_file_is_described_without_loading_it),
+        cmocka_unit_test(golden_sketches_are_unchanged),
+        cmocka_unit_test(golden_files_are_saved_byte_for_byte),
+        cmocka_unit_test(golden_files_equal_filters_of_their_streams),
         cmocka_unit_test(the_head_is_as_documented),
-        cmocka_unit_test(a_buffer_too_small_is_left_alone),
-        cmocka_unit_test(a_sink_that_refuses_stops_the_writing),
-        cmocka_unit_test(a_refused_note_says_so),
+        cmocka_unit_test(a_buffer_that_is_too_small_is_not_written),
+        cmocka_unit_test(a_failing_sink_stops_the_writing),
+        cmocka_unit_test(a_refused_note_has_an_error),
         cmocka_unit_test(a_file_describes_how_its_keys_were_made),
-        cmocka_unit_test(parts_follow_each_other),
+        cmocka_unit_test(parts_can_follow_each_other),
         cmocka_unit_test(shards_are_loaded_together),
-        cmocka_unit_test(a_shard_that_cannot_be_is_not_written),
-        cmocka_unit_test(a_filter_that_is_whole_is_all_of_its_shards),
-        cmocka_unit_test(a_shard_alone_or_out_of_order_is_refused),
-        cmocka_unit_test(a_view_tells_what_the_filter_tells),
-        cmocka_unit_test(a_view_of_damaged_cells_answers_and_verify_tells),
-        cmocka_unit_test(every_block_has_its_sum),
-        cmocka_unit_test(a_source_gives_what_memory_gives),
-        cmocka_unit_test(a_source_that_ends_or_exceeds_what_is_allowed_is_refused),
+        cmocka_unit_test(an_impossible_shard_is_not_written),
+        cmocka_unit_test(a_whole_filter_is_its_only_shard),
+        cmocka_unit_test(a_single_or_misplaced_shard_is_refused),
+        cmocka_unit_test(a_view_answers_as_the_filter_does),
+        cmocka_unit_test(verify_detects_damaged_cells_in_a_view),
+        cmocka_unit_test(every_block_has_its_checksum),
+        cmocka_unit_test(a_source_gives_the_same_as_memory),
+        cmocka_unit_test(a_source_that_ends_early_or_is_too_large_is_refused),
     };
 
     return cmocka_run_group_tests_name("format", tests, NULL, NULL);

@@ -1,6 +1,6 @@
-/* half_life.c - counts with half-life= against exact ones, in which a record counts
- * 2^-(age / half-life). Steps of 1/256 half-life leave 0.28 %, units less than a
- * ten-thousandth; halving all counts once per half-life would be 41 % off. */
+/* half_life.c - counts with half-life=, compared with exact ones: a record counts as 2^-(age /
+ * half-life). Steps of 1/256 half-life cost 0.28 %, units less than 0.01 %; halving all counts once
+ * per half-life would be 41 % off. */
 #include "support/sketches.h"
 
 #include <math.h>
@@ -10,11 +10,11 @@
 
 #include "sketch/half_life.h"
 
-#define STEP 0.0028 /* 2^(1/256) - 1, and a little */
+#define STEP 0.0028 /* 2^(1/256) - 1, rounded up */
 
 static const double alphas[] = {0, 0.8, 1.0, 1.5};
 
-/* What each key of the draws from..to counts just after the last of them. */
+/* The exact counts of draws from..to, just after the last of them. */
 static double *exact_of(const struct counted *c, size_t from, size_t to, double half_life)
 {
     double *exact = calloc(c->universe, sizeof *exact);
@@ -33,15 +33,15 @@ static double sum_of(const double *exact, size_t n)
     return sum;
 }
 
-static void is_near(uint64_t told, double exact)
+static void is_near(uint64_t count, double exact)
 {
-    if ((double)told < exact * (1 - STEP) - 0.001 || (double)told > exact * (1 + STEP) + 1.001)
-        fail_msg("%llu is told where %.3f is right", (unsigned long long)told, exact);
+    if ((double)count < exact * (1 - STEP) - 0.001 || (double)count > exact * (1 + STEP) + 1.001)
+        fail_msg("count %llu, expected %.3f", (unsigned long long)count, exact);
 }
 
 /* ---- in records ---- */
 
-static void where_all_keys_fit_counts_are_those_of_exponential_decay(void **state)
+static void counts_decay_exponentially_if_all_keys_fit(void **state)
 {
     static const char *const forms[] = {"top keys=200 seed=3", "count-min memory=1M seed=3"};
     static const int lives[] = {7, 100, 1000, 30000};
@@ -74,7 +74,7 @@ static void check_bounds(const weir_sketch *s, const struct counted *c, const do
     }
 }
 
-static void bounds_of_top_hold_and_its_floor_is_that_of_what_is_left(void **state)
+static void bounds_of_top_hold_and_its_floor_is_the_remaining_total(void **state)
 {
     (void)state;
     for (size_t i = 0; i < 4; i++) {
@@ -91,7 +91,7 @@ static void bounds_of_top_hold_and_its_floor_is_that_of_what_is_left(void **stat
     }
 }
 
-static void count_min_is_never_too_low_and_too_high_as_seldom_as_promised(void **state)
+static void fading_counts_of_count_min_are_never_too_low_and_within_the_bound(void **state)
 {
     static const char *const forms[] = {"", "update=conservative", "layout=line"};
 
@@ -119,7 +119,7 @@ static void count_min_is_never_too_low_and_too_high_as_seldom_as_promised(void *
     }
 }
 
-static void yesterdays_heavy_hitter_makes_room_for_todays(void **state)
+static void an_old_heavy_hitter_is_replaced_by_a_new_one(void **state)
 {
     weir_sketch *s = open_sketch("top keys=10 seed=1 half-life=1000");
     struct weir_heavy first;
@@ -127,7 +127,7 @@ static void yesterdays_heavy_hitter_makes_room_for_todays(void **state)
     (void)state;
     for (int i = 0; i < 100000; i++)
         weir_sketch_add(s, (struct weir_bytes){"old", 3}, 1);
-    for (int i = 0; i < 900; i++) /* of those 1443 were left, and half of that soon */
+    for (int i = 0; i < 900; i++) /* 1443 of those remained, and soon half of that */
         weir_sketch_add(s, (struct weir_bytes){"new", 3}, 1);
     assert_int_equal(weir_sketch_top(s, &first, 1), 1);
     assert_memory_equal(first.key.data, "old", 3);
@@ -142,7 +142,7 @@ static void yesterdays_heavy_hitter_makes_room_for_todays(void **state)
     weir_sketch_close(s);
 }
 
-static void amounts_fade_as_records_do_and_stop_at_the_most(void **state)
+static void amounts_decay_like_records_and_saturate(void **state)
 {
     weir_sketch *s = open_sketch("top keys=10 seed=1 half-life=100");
     struct weir_bytes a = {"a", 1}, b = {"b", 1};
@@ -161,7 +161,7 @@ static void amounts_fade_as_records_do_and_stop_at_the_most(void **state)
 
 #define HOUR UINT64_C(3600000)
 
-static void time_passes_only_when_told(void **state)
+static void time_passes_only_by_advance(void **state)
 {
     static const char *const forms[] = {"top keys=10 seed=1 half-life=1h",
                                         "count-min memory=4K seed=1 half-life=60m"};
@@ -176,7 +176,7 @@ static void time_passes_only_when_told(void **state)
         weir_sketch_advance(s, noon);
         assert_int_equal(weir_sketch_ask(s, a).count, 4096);
         weir_sketch_advance(s, noon + HOUR);
-        weir_sketch_advance(s, noon); /* back: no */
+        weir_sketch_advance(s, noon); /* backwards: ignored */
         assert_int_equal(weir_sketch_ask(s, a).count, 2048);
         weir_sketch_add(s, b, 100);
         is_near(weir_sketch_ask(s, b).count, 100);
@@ -184,7 +184,7 @@ static void time_passes_only_when_told(void **state)
             weir_sketch_advance(s, noon + HOUR + minute * HOUR / 60);
         is_near(weir_sketch_ask(s, a).count, 512);
         is_near(weir_sketch_ask(s, b).count, 25);
-        weir_sketch_advance(s, noon + 12 * HOUR); /* 2^-12: all is scaled */
+        weir_sketch_advance(s, noon + 12 * HOUR); /* 2^-12: everything is scaled */
         is_near(weir_sketch_ask(s, a).count, 1);
         weir_sketch_advance(s, noon + 100000 * HOUR);
         assert_true(weir_sketch_ask(s, a).count <= 1);
@@ -197,8 +197,8 @@ static void time_passes_only_when_told(void **state)
 
 /* ---- merging ---- */
 
-/* In records: the last record of either is of now. */
-static void merged_counts_add_up_as_of_the_last_record_of_each(void **state)
+/* With ages in records, the last record of either sketch is the present. */
+static void merged_counts_add_up_at_the_last_record_of_each(void **state)
 {
     static const char *const forms[] = {"top keys=200 seed=3 half-life=900",
                                         "count-min memory=1M seed=3 half-life=900"};
@@ -223,7 +223,7 @@ static void merged_counts_add_up_as_of_the_last_record_of_each(void **state)
     counted_free(c);
 }
 
-/* In time: the one that was told the earlier time ages to the later one. */
+/* With ages in time, the sketch with the earlier time ages to the later one. */
 static void merged_counts_add_up_at_the_later_time(void **state)
 {
     static const char *const forms[] = {"top keys=10 seed=1 half-life=1h",
@@ -250,9 +250,9 @@ static void merged_counts_add_up_at_the_later_time(void **state)
     }
 }
 
-/* A clock at its end: as a forged file may have it, or a caller who tells
- * nanoseconds. What is of long ago has faded to the least there is. */
-static void the_latest_time_there_is_can_be_merged_with_the_first(void **state)
+/* A clock at its maximum, from a forged file or a caller who passes nanoseconds. Old counts have
+ * decayed to the minimum. */
+static void the_first_and_the_last_possible_time_can_be_merged(void **state)
 {
     static const char *const forms[] = {"top keys=10 seed=1 half-life=1ms",
                                         "count-min memory=4K seed=1 half-life=1ms"};
@@ -264,7 +264,7 @@ static void the_latest_time_there_is_can_be_merged_with_the_first(void **state)
         weir_sketch *into = i % 2 ? early : late;
 
         weir_sketch_advance(early, 1);
-        weir_sketch_advance(early, 12); /* eleven half-lives: its units weigh much */
+        weir_sketch_advance(early, 12); /* eleven half-lives: its units are large */
         weir_sketch_add(early, key, 1000000);
         weir_sketch_advance(late, 1);
         weir_sketch_add(late, key, 5);
@@ -277,7 +277,7 @@ static void the_latest_time_there_is_can_be_merged_with_the_first(void **state)
     }
 }
 
-static void bounds_hold_after_merges(void **state)
+static void bounds_hold_after_merging_fading_counts(void **state)
 {
     struct counted c = counted_of(60000, 5000, 0.8, 9);
     weir_sketch *a = open_sketch("top keys=300 seed=7 half-life=5000");
@@ -322,8 +322,8 @@ static void units_are_scaled_by_powers_of_two(void **state)
     }
 }
 
-/* Times stand still, go back, and leap over whole half-lives. */
-static void a_time_per_key_is_an_advance_before_each(void **state)
+/* Times stand still, go back, and jump over whole half-lives. */
+static void a_time_per_key_equals_an_advance_before_each(void **state)
 {
     static const char *const forms[] = {
         "top keys=50 seed=3 half-life=1h", "count-min memory=64K seed=3 half-life=2s",
@@ -355,17 +355,17 @@ static void a_time_per_key_is_an_advance_before_each(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(where_all_keys_fit_counts_are_those_of_exponential_decay),
-        cmocka_unit_test(bounds_of_top_hold_and_its_floor_is_that_of_what_is_left),
-        cmocka_unit_test(count_min_is_never_too_low_and_too_high_as_seldom_as_promised),
-        cmocka_unit_test(yesterdays_heavy_hitter_makes_room_for_todays),
-        cmocka_unit_test(amounts_fade_as_records_do_and_stop_at_the_most),
-        cmocka_unit_test(time_passes_only_when_told),
-        cmocka_unit_test(a_time_per_key_is_an_advance_before_each),
-        cmocka_unit_test(merged_counts_add_up_as_of_the_last_record_of_each),
+        cmocka_unit_test(counts_decay_exponentially_if_all_keys_fit),
+        cmocka_unit_test(bounds_of_top_hold_and_its_floor_is_the_remaining_total),
+        cmocka_unit_test(fading_counts_of_count_min_are_never_too_low_and_within_the_bound),
+        cmocka_unit_test(an_old_heavy_hitter_is_replaced_by_a_new_one),
+        cmocka_unit_test(amounts_decay_like_records_and_saturate),
+        cmocka_unit_test(time_passes_only_by_advance),
+        cmocka_unit_test(a_time_per_key_equals_an_advance_before_each),
+        cmocka_unit_test(merged_counts_add_up_at_the_last_record_of_each),
         cmocka_unit_test(merged_counts_add_up_at_the_later_time),
-        cmocka_unit_test(the_latest_time_there_is_can_be_merged_with_the_first),
-        cmocka_unit_test(bounds_hold_after_merges),
+        cmocka_unit_test(the_first_and_the_last_possible_time_can_be_merged),
+        cmocka_unit_test(bounds_hold_after_merging_fading_counts),
         cmocka_unit_test(units_are_scaled_by_powers_of_two),
     };
 

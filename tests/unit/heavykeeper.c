@@ -1,5 +1,5 @@
-/* heavykeeper.c - HeavyKeeper against exact counts, and its chances against
- * decay^count. */
+/* heavykeeper.c - HeavyKeeper compared with exact counts, and its probabilities with decay^count.
+ */
 #include "support/sketches.h"
 
 #include <math.h>
@@ -9,9 +9,9 @@
 
 static const double alphas[] = {0.8, 1.0, 1.5};
 
-/* ---- what it finds ---- */
+/* ---- frequent keys ---- */
 
-/* How many of the first n keys are the true ones; names go by rank. */
+/* How many of the first n keys are correct; keys are numbered by rank. */
 static size_t right_ones(const weir_sketch *s, const struct counted *c, size_t n)
 {
     struct weir_heavy list[100];
@@ -42,9 +42,9 @@ static void frequent_keys_are_found_in_little_memory(void **state)
     }
 }
 
-/* None is too high, as no two keys of these share bucket and fingerprint; the
- * first ten lose less than a hundredth. */
-static void counts_are_a_little_low_and_without_a_bound(void **state)
+/* No count is too high, because no two of these keys share bucket and fingerprint; the first ten
+ * lose less than 1 %. */
+static void counts_are_slightly_low_and_have_no_bound(void **state)
 {
     (void)state;
     for (size_t i = 0; i < 3; i++) {
@@ -67,7 +67,7 @@ static void counts_are_a_little_low_and_without_a_bound(void **state)
     }
 }
 
-static void the_list_says_what_asking_says(void **state)
+static void top_and_ask_return_the_same_counts(void **state)
 {
     struct counted c = counted_of(20000, 3000, 1.0, 5);
     weir_sketch *s = open_sketch("heavykeeper keys=30 width=100 depth=3 seed=7");
@@ -85,15 +85,15 @@ static void the_list_says_what_asking_says(void **state)
     counted_free(c);
 }
 
-/* ---- its chances ---- */
+/* ---- probabilities ---- */
 
 static const struct weir_bytes a = {"a", 1}, b = {"b", 1};
 
 #define SKETCHES 20000
 
-/* The only bucket has a count of one key, then another comes, at once or one by
- * one: 1 if it stays the first one's, less what the other has if not. The mean
- * over many seeds. */
+/* One key has a count in the only bucket. Then another key is added, in one call or one at a time.
+ * The result is the first key's count if it keeps the bucket, otherwise the negated count of the
+ * other; averaged over many seeds. */
 static double left_of(uint64_t count, uint64_t others, bool at_once)
 {
     double sum = 0;
@@ -113,16 +113,16 @@ static double left_of(uint64_t count, uint64_t others, bool at_once)
     return sum / SKETCHES;
 }
 
-/* A count of one is lost with a chance of 0.9, and then the other has one: the
- * mean of -1 and 1 is -0.8. */
-static void a_count_of_one_is_lost_with_the_chance_of_decay(void **state)
+/* A count of one is lost with probability 0.9, and then the other key has one: the mean of -1 and 1
+ * is -0.8. */
+static void a_count_of_one_is_lost_with_probability_decay(void **state)
 {
     (void)state;
     assert_true(fabs(left_of(1, 1, false) + 0.8) < 0.02);
 }
 
-/* Two tries to lose two: 0.81 * 0.9, and the other has one. */
-static void a_count_of_c_is_lowered_with_the_chance_of_decay_to_the_c(void **state)
+/* Two attempts to remove a count of two: 0.81 * 0.9, and the other key has one. */
+static void a_count_of_c_is_lowered_with_probability_decay_to_the_c(void **state)
 {
     double both = 0.9 * 0.9 * 0.9;
 
@@ -130,14 +130,14 @@ static void a_count_of_c_is_lowered_with_the_chance_of_decay_to_the_c(void **sta
     assert_true(fabs(left_of(2, 2, false) - (1 - 2 * both)) < 0.03);
 }
 
-static void an_amount_is_as_many_arrivals(void **state)
+static void an_amount_equals_as_many_additions(void **state)
 {
     (void)state;
     assert_true(fabs(left_of(2, 2, true) - (1 - 2 * 0.729)) < 0.03);
     assert_true(fabs(left_of(8, 20, true) - left_of(8, 20, false)) < 0.12);
 }
 
-static void a_decay_of_one_wears_down_at_every_try(void **state)
+static void a_decay_of_one_lowers_a_count_at_every_attempt(void **state)
 {
     weir_sketch *s = open_sketch("heavykeeper keys=1 width=1 depth=1 seed=1 decay=1");
     weir_sketch *t = weir_sketch_clone(s, NULL);
@@ -151,12 +151,12 @@ static void a_decay_of_one_wears_down_at_every_try(void **state)
     assert_int_equal(weir_sketch_ask(s, b).count, 1);
     for (int i = 0; i < 9; i++)
         weir_sketch_add(t, b, 1);
-    assert_int_equal(weir_sketch_ask(t, b).count, 3); /* six to wear it down to one */
+    assert_int_equal(weir_sketch_ask(t, b).count, 3); /* six to lower it to one */
     weir_sketch_close(s);
     weir_sketch_close(t);
 }
 
-static void counts_stop_at_the_most_they_can_be(void **state)
+static void counts_of_heavykeeper_saturate(void **state)
 {
     weir_sketch *s = open_sketch("heavykeeper keys=2 width=8 seed=1");
 
@@ -170,7 +170,7 @@ static void counts_stop_at_the_most_they_can_be(void **state)
     weir_sketch_close(s);
 }
 
-/* Nothing is worn of a count of 2^32 - 1, and 2^64 tries are soon told. */
+/* A count of 2^32 - 1 never decays, and 2^64 attempts take no time. */
 static void the_largest_amounts_take_no_time(void **state)
 {
     weir_sketch *s = open_sketch("heavykeeper keys=1 width=1 depth=1 seed=1 decay=0.99");
@@ -184,7 +184,7 @@ static void the_largest_amounts_take_no_time(void **state)
     weir_sketch_close(s);
 }
 
-/* ---- what it cannot do ---- */
+/* ---- unsupported calls ---- */
 
 static void merging_is_refused_with_a_reason(void **state)
 {
@@ -194,14 +194,14 @@ static void merging_is_refused_with_a_reason(void **state)
 
     (void)state;
     assert_int_equal(weir_sketch_merge(s, t, &error), WEIR_UNSUPPORTED);
-    assert_string_equal(error.text, "heavykeeper cannot be merged: of two keys that met in one "
-                                    "bucket it knows only the one that won; count-min, top can be");
+    assert_string_equal(error.text, "heavykeeper cannot be merged: a bucket contains only one of "
+                                    "the keys that it was used for; count-min, top can be");
     assert_int_equal(weir_sketch_take(s, a, 1, &error), WEIR_UNSUPPORTED);
     weir_sketch_close(s);
     weir_sketch_close(t);
 }
 
-static void a_key_too_long_for_the_arena_is_told_of(void **state)
+static void a_key_too_long_for_the_arena_is_reported(void **state)
 {
     static char longest[4096];
     weir_sketch *s = open_sketch("heavykeeper keys=10 width=8 seed=7");
@@ -222,20 +222,20 @@ static void refused(const char *spec, const char *expected)
     assert_non_null(strstr(error.text, expected));
 }
 
-static void a_spec_that_cannot_be_is_refused(void **state)
+static void an_impossible_spec_of_heavykeeper_is_refused(void **state)
 {
     weir_sketch *s = open_sketch("heavykeeper keys=100 width=50 depth=7 seed=1");
     char config[200];
 
     (void)state;
     weir_sketch_config(s, config, sizeof config);
-    /* 128 + 100 * 88, up to a line, and 7 * 50 * 8 */
+    /* 128 + 100 * 88, rounded up to a line, and 7 * 50 * 8 */
     assert_string_equal(config, "heavykeeper memory=11760 keys=100 depth=7 decay=0.9 hash=xxh3 "
                                 "seed=1");
     weir_sketch_close(s);
     refused("heavykeeper memory=1M width=8", "memory= or width=, not both");
     refused("heavykeeper memory=128", "needs a memory of");
-    refused("heavykeeper width=1T depth=16", "more memory than 16T");
+    refused("heavykeeper width=1T depth=16", "more than 16T of memory");
     refused("heavykeeper decay=0.99991", "up to 0.9999, or 1");
     refused("heavykeeper depth=17", "a depth from 1 to 16");
     refused("heavykeeper half-life=1h", "no parameter 'half-life'");
@@ -245,17 +245,17 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(frequent_keys_are_found_in_little_memory),
-        cmocka_unit_test(counts_are_a_little_low_and_without_a_bound),
-        cmocka_unit_test(the_list_says_what_asking_says),
-        cmocka_unit_test(a_count_of_one_is_lost_with_the_chance_of_decay),
-        cmocka_unit_test(a_count_of_c_is_lowered_with_the_chance_of_decay_to_the_c),
-        cmocka_unit_test(an_amount_is_as_many_arrivals),
-        cmocka_unit_test(a_decay_of_one_wears_down_at_every_try),
-        cmocka_unit_test(counts_stop_at_the_most_they_can_be),
+        cmocka_unit_test(counts_are_slightly_low_and_have_no_bound),
+        cmocka_unit_test(top_and_ask_return_the_same_counts),
+        cmocka_unit_test(a_count_of_one_is_lost_with_probability_decay),
+        cmocka_unit_test(a_count_of_c_is_lowered_with_probability_decay_to_the_c),
+        cmocka_unit_test(an_amount_equals_as_many_additions),
+        cmocka_unit_test(a_decay_of_one_lowers_a_count_at_every_attempt),
+        cmocka_unit_test(counts_of_heavykeeper_saturate),
         cmocka_unit_test(the_largest_amounts_take_no_time),
         cmocka_unit_test(merging_is_refused_with_a_reason),
-        cmocka_unit_test(a_key_too_long_for_the_arena_is_told_of),
-        cmocka_unit_test(a_spec_that_cannot_be_is_refused),
+        cmocka_unit_test(a_key_too_long_for_the_arena_is_reported),
+        cmocka_unit_test(an_impossible_spec_of_heavykeeper_is_refused),
     };
 
     return cmocka_run_group_tests_name("heavykeeper", tests, NULL, NULL);

@@ -1,9 +1,8 @@
-/* huge.c - filters of more than 2^32 cells per array: every part of the memory
- * is written and every part is cleared.
+/* huge.c - filters of more than 2^32 cells per array write and clear every part of their memory.
  *
- * A start drawn from 31 or 32 bits leaves the upper part alone: that is how a
- * published table came to be wrong. Every array is laid out partly full before;
- * then the bits that came and the bits that went are counted by sixteenths. */
+ * A random position of 31 or 32 bits never reaches the upper part; a published table is wrong for
+ * this reason (papers/bera2012.c). Every array starts partly full; then set and cleared bits are
+ * counted per sixteenth of the array. */
 #include "support/support.h"
 
 #include <stdio.h>
@@ -14,7 +13,7 @@
 #define PARTS 16
 #define PATTERN 0x11 /* cells of one or two bits: some used, most not */
 #define ARRIVALS 1000000
-#define LATE (UINT64_C(3) << 32) /* the number of the first arrival */
+#define LATE (UINT64_C(3) << 32) /* the number of the first key */
 
 struct change {
     uint64_t came[PARTS], went[PARTS];
@@ -36,7 +35,7 @@ static weir_filter *open_huge(const char *name)
     return w;
 }
 
-/* Partly full, or empty if the filter says that this cannot be. */
+/* Partly full, or empty if the filter does not allow this. */
 static void lay_out(weir_filter *w)
 {
     w->observed = LATE;
@@ -71,8 +70,8 @@ static struct change change_of(const struct cells *cells)
     return c;
 }
 
-/* A key may bring a dozen bits at once, hence twenty times the limit; a part
- * that is left out is off by thousands of times. Nothing at all is even. */
+/* A key may set a dozen adjacent bits, so the limit is twenty times higher; a part that is left out
+ * deviates by thousands of times that. */
 static uint64_t assert_even(const char *name, const char *what, const uint64_t *counts)
 {
     uint64_t all = 0;
@@ -118,7 +117,7 @@ static void filters_beyond_two_to_the_32_cells_use_all_of_them(void **state)
             run_huge(weir_algorithm_at(WEIR_KIND_FILTER, i)->name);
 }
 
-/* Memory that is opened and not written to costs no time. */
+/* Memory that is never written costs no time. */
 static bool has_memory_for_one(void)
 {
     weir_filter *w = open_huge(weir_algorithm_at(WEIR_KIND_FILTER, 0)->name);
@@ -129,7 +128,7 @@ static bool has_memory_for_one(void)
 
 int main(void)
 {
-    if (!has_memory_for_one()) { /* cmocka's own skip() says "not ok" in TAP */
+    if (!has_memory_for_one()) { /* skip() of cmocka prints "not ok" in TAP */
         puts("1..0 # SKIP there is no memory for a filter of 1700M");
         return 0;
     }

@@ -1,4 +1,4 @@
-/* importance.c - from how much a key matters to a class. */
+/* importance.c - from a record's importance to its class. */
 #include "support/support.h"
 
 #include "base/rng.h"
@@ -62,7 +62,7 @@ static void classes_never_fall_as_importance_rises(void **state)
         }
 }
 
-static void log_goes_by_the_number_of_bits(void **state)
+static void log_classes_are_numbers_of_bits(void **state)
 {
     (void)state;
     assert_int_equal(class_in("log", NULL, 0, 33), 1);
@@ -82,8 +82,8 @@ static void an_empty_sample_gives_the_middle_or_the_top(void **state)
     assert_int_equal(class_in("capped", &s, 5, 7), 7);
 }
 
-/* 200 values, 0 to 1990 in tens. */
-static void percentiles_and_caps_go_by_the_sample(void **state)
+/* 200 values: 0, 10, ... 1990. */
+static void percentiles_and_caps_follow_the_sample(void **state)
 {
     struct sample s = {.n = 0};
 
@@ -102,8 +102,8 @@ static void percentiles_and_caps_go_by_the_sample(void **state)
     assert_int_equal(class_in("capped", &s, 179, 10), 1);
 }
 
-/* All alike: none is above the others. */
-static void equal_values_are_in_the_middle(void **state)
+/* All are equal: none is above the others. */
+static void equal_values_are_in_the_middle_class(void **state)
 {
     struct sample s = {.n = 0};
 
@@ -115,8 +115,8 @@ static void equal_values_are_in_the_middle(void **state)
     assert_int_equal(class_in("percentile", &s, 43, 7), 7);
 }
 
-/* After the level has risen, the sample follows: of 256 values one is replaced
- * every 16 arrivals, so 40,000 arrivals leave e^-9.8 of the old ones. */
+/* After the level has risen, the sample follows: every 16 records one of 256 values is replaced, so
+ * 40,000 records leave e^-9.8 of the old ones. */
 static void the_sample_follows_the_stream(void **state)
 {
     struct sample s = {.n = 0};
@@ -129,7 +129,7 @@ static void the_sample_follows_the_stream(void **state)
         sample_take(&s, 1000000 + (uint32_t)(i % 100), i, 1);
     assert_int_equal(s.n, SAMPLE_SIZE);
     assert_true(sample_valid(&s));
-    assert_true(s.value[2] >= 1000000); /* one or two may have stayed */
+    assert_true(s.value[2] >= 1000000); /* one or two may remain */
     assert_int_equal(class_in("capped", &s, 95, 7), 1);
 }
 
@@ -195,7 +195,7 @@ static void steps_give_the_same_classes(void **state)
         for (uint64_t i = 0; i < 1000; i++)
             sample_take(&s, drawn(&r, kind), i, 1);
         for (size_t m = 0; m < sizeof modes / sizeof *modes; m++)
-            for (uint32_t top = 1; top <= CLASSES_MOST; top++) {
+            for (uint32_t top = 1; top <= CLASSES_MAX; top++) {
                 struct importance imp = mode(modes[m]);
 
                 check_steps(&imp, &s, top);
@@ -203,7 +203,7 @@ static void steps_give_the_same_classes(void **state)
     }
 }
 
-static void steps_wait_for_a_full_sample(void **state)
+static void steps_require_a_full_sample(void **state)
 {
     struct importance percentile = mode("percentile");
     struct sample s = {.n = 0};
@@ -215,7 +215,7 @@ static void steps_wait_for_a_full_sample(void **state)
         sample_take(&s, (uint32_t)i, i, 1);
     }
     assert_true(importance_steps(&percentile, &s, 31, &steps));
-    assert_false(importance_steps(&percentile, &s, CLASSES_MOST + 1, &steps));
+    assert_false(importance_steps(&percentile, &s, CLASSES_MAX + 1, &steps));
 }
 
 int main(void)
@@ -223,14 +223,14 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_range_is_cut_into_equal_classes),
         cmocka_unit_test(classes_never_fall_as_importance_rises),
-        cmocka_unit_test(log_goes_by_the_number_of_bits),
+        cmocka_unit_test(log_classes_are_numbers_of_bits),
         cmocka_unit_test(an_empty_sample_gives_the_middle_or_the_top),
-        cmocka_unit_test(percentiles_and_caps_go_by_the_sample),
-        cmocka_unit_test(equal_values_are_in_the_middle),
+        cmocka_unit_test(percentiles_and_caps_follow_the_sample),
+        cmocka_unit_test(equal_values_are_in_the_middle_class),
         cmocka_unit_test(the_sample_follows_the_stream),
         cmocka_unit_test(modes_are_written_as_they_are_read),
         cmocka_unit_test(steps_give_the_same_classes),
-        cmocka_unit_test(steps_wait_for_a_full_sample),
+        cmocka_unit_test(steps_require_a_full_sample),
     };
 
     return cmocka_run_group_tests_name("importance", tests, NULL, NULL);

@@ -1,6 +1,6 @@
-/* json.c - the JSON picker of the tool: what is JSON and what is not. jansson is asked the same; it
- * differs by intention in one thing, numbers: they may be of any size and keep their text. Built
- * twice: for this processor, and with SCAN_PLAIN for those without its vectors. */
+/* json.c - the command's JSON scanner accepts valid JSON and nothing else. jansson must agree,
+ * except for numbers: these may have any size and keep their text. Built for this processor, and
+ * with SCAN_PLAIN without its vector instructions. */
 #include "support/json_record.h"
 
 #include <jansson.h>
@@ -30,7 +30,7 @@ static bool jansson_accepts(const char *text, size_t size)
     return root;
 }
 
-/* The same from both, whatever follows the text. */
+/* Both agree, whatever follows the text. */
 static void assert_json(const char *text, size_t size, bool expected)
 {
     if (accepts(text, size, '\n') != expected || accepts(text, size, '\0') != expected)
@@ -185,24 +185,24 @@ static const char *const invalid[] = {
     "[1]//",
 };
 
-static void what_is_json_is_taken(void **state)
+static void valid_json_is_accepted(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof valid / sizeof *valid; i++)
         assert_json(valid[i], strlen(valid[i]), true);
 }
 
-static void what_is_not_json_is_refused(void **state)
+static void invalid_json_is_refused(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof invalid / sizeof *invalid; i++)
         assert_json(invalid[i], strlen(invalid[i]), false);
     assert_json("\"a\0b\"", 5, false);
-    assert_false(accepts("1\0", 2, '\n')); /* jansson overlooks some NULs */
+    assert_false(accepts("1\0", 2, '\n')); /* jansson accepts some NULs */
     assert_false(accepts("1\0\0]", 4, '\n'));
 }
 
-static void no_part_of_a_text_is_one(void **state)
+static void a_prefix_of_json_is_refused(void **state)
 {
     const char *text =
         "{\"a\":[true,\"\\ud83d\\ude00\xe2\x82\xac\",-1.5e7,{\"b\":null}],\"c\":\"\"}";
@@ -213,8 +213,8 @@ static void no_part_of_a_text_is_one(void **state)
     assert_json(text, strlen(text), true);
 }
 
-/* At each place of a text longer than a vector, each byte there is. */
-static void every_byte_is_judged_at_every_place(void **state)
+/* Every byte, at each position of a text that is longer than a vector. */
+static void every_byte_is_checked_at_every_position(void **state)
 {
     const char *text = "{\"name\":\"0123456789abcdef0123456789abcdef\",\"n\":[105,1.5e3]}";
     size_t size = strlen(text);
@@ -228,7 +228,7 @@ static void every_byte_is_judged_at_every_place(void **state)
             if (c > 0)
                 assert_json(changed, size, jansson_accepts(changed, size));
             else
-                assert_false(accepts(changed, size, '\n')); /* jansson overlooks some */
+                assert_false(accepts(changed, size, '\n')); /* jansson accepts some of these */
         }
 }
 
@@ -269,8 +269,8 @@ static void nesting_has_a_limit(void **state)
     }
 }
 
-/* jansson has no number for these. */
-static void numbers_of_any_size_are_taken(void **state)
+/* jansson has no such numbers. */
+static void numbers_of_any_size_are_accepted(void **state)
 {
     static const char *const numbers[] = {
         "18446744073709551616",
@@ -288,12 +288,12 @@ static void numbers_of_any_size_are_taken(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_json_is_taken),
-        cmocka_unit_test(what_is_not_json_is_refused),
-        cmocka_unit_test(no_part_of_a_text_is_one),
-        cmocka_unit_test(every_byte_is_judged_at_every_place),
+        cmocka_unit_test(valid_json_is_accepted),
+        cmocka_unit_test(invalid_json_is_refused),
+        cmocka_unit_test(a_prefix_of_json_is_refused),
+        cmocka_unit_test(every_byte_is_checked_at_every_position),
         cmocka_unit_test(nesting_has_a_limit),
-        cmocka_unit_test(numbers_of_any_size_are_taken),
+        cmocka_unit_test(numbers_of_any_size_are_accepted),
     };
 
     return cmocka_run_group_tests_name("json", tests, NULL, NULL);

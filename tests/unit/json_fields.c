@@ -1,6 +1,6 @@
-/* json_fields.c - the JSON picker of the tool: which text a pointer gives, also beside what jansson
- * writes of the same value. Built twice: for this processor, and with SCAN_PLAIN for those without
- * its vectors. */
+/* json_fields.c - the text that the JSON scanner returns for a pointer, also compared with
+ * jansson's text of the same value. Built for this processor, and with SCAN_PLAIN without its
+ * vector instructions. */
 #include "support/json_record.h"
 
 #include <jansson.h>
@@ -38,7 +38,7 @@ static void assert_field(const char *text, const char *pointer, const char *expe
     assert_fields(text, &pointer, &expected, 1);
 }
 
-static void a_pointer_leads_to_its_value(void **state)
+static void a_pointer_selects_its_value(void **state)
 {
     const char *text =
         "{\"x\":[{\"user\":0}],\"user\":{\"name\":{\"id\":9},\"id\":7,\"ok\":true,"
@@ -66,7 +66,7 @@ static void a_pointer_leads_to_its_value(void **state)
     assert_field("[[1,2],[3,4]]", "/1/0", "3");
 }
 
-static void strings_give_what_they_say(void **state)
+static void strings_are_unescaped(void **state)
 {
     (void)state;
     assert_field("{\"k\":\"plain\"}", "/k", "plain");
@@ -77,7 +77,7 @@ static void strings_give_what_they_say(void **state)
     assert_field("{\"k\":\"\xc3\xa9\"}", "/k", "\xc3\xa9");
 }
 
-static void a_zero_in_a_string_is_a_byte_of_its_key(void **state)
+static void a_nul_in_a_string_is_a_byte_of_the_key(void **state)
 {
     const char *text = "{\"k\":\"a\\u0000b\"}";
     char *record = record_of(text, strlen(text), '\n');
@@ -96,7 +96,7 @@ static void a_zero_in_a_string_is_a_byte_of_its_key(void **state)
     free(record);
 }
 
-static void names_are_compared_by_what_they_say(void **state)
+static void names_are_compared_after_unescaping(void **state)
 {
     (void)state;
     assert_field("{\"\\u0061b\":1}", "/ab", "1");
@@ -132,7 +132,7 @@ static void numbers_keep_their_text(void **state)
     }
 }
 
-static void of_equal_names_the_last_counts(void **state)
+static void the_last_of_equal_names_counts(void **state)
 {
     (void)state;
     assert_field("{\"k\":1,\"k\":2}", "/k", "2");
@@ -168,7 +168,7 @@ static void several_pointers_are_followed_at_once(void **state)
     assert_fields("{\"u\": {\"l\": [1,2], \"id\": 7}, \"t\": \"x\"}", pointers, expected, 6);
 }
 
-static void blank_records_and_byte_order_marks_pass(void **state)
+static void blank_records_and_byte_order_marks_are_accepted(void **state)
 {
     (void)state;
     assert_field("", "/k", "");
@@ -177,7 +177,7 @@ static void blank_records_and_byte_order_marks_pass(void **state)
     assert_field("\xef\xbb\xbf{\"k\":1}", "/k", "1");
 }
 
-/* ---- against jansson's own text of a value ---- */
+/* ---- compared with jansson's text ---- */
 
 static uint32_t draw(uint32_t *seed, uint32_t below)
 {
@@ -185,8 +185,8 @@ static uint32_t draw(uint32_t *seed, uint32_t below)
     return (*seed >> 16) % below;
 }
 
-/* A random value, with blanks in it, names that come twice or are escaped, and
- * numbers that have one text only. */
+/* A random value with white space, repeated or escaped names, and numbers that have only one text.
+ */
 static char *put_random(char *to, uint32_t *seed, int depth)
 {
     static const char *const scalars[] = {"\"a\"", "\"\\u00e9\\n\\/\"", "true", "12", "-3", "null",
@@ -235,15 +235,15 @@ static void containers_are_written_as_jansson_writes_them(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_pointer_leads_to_its_value),
-        cmocka_unit_test(strings_give_what_they_say),
-        cmocka_unit_test(a_zero_in_a_string_is_a_byte_of_its_key),
-        cmocka_unit_test(names_are_compared_by_what_they_say),
+        cmocka_unit_test(a_pointer_selects_its_value),
+        cmocka_unit_test(strings_are_unescaped),
+        cmocka_unit_test(a_nul_in_a_string_is_a_byte_of_the_key),
+        cmocka_unit_test(names_are_compared_after_unescaping),
         cmocka_unit_test(numbers_keep_their_text),
-        cmocka_unit_test(of_equal_names_the_last_counts),
+        cmocka_unit_test(the_last_of_equal_names_counts),
         cmocka_unit_test(containers_are_compact_and_sorted),
         cmocka_unit_test(several_pointers_are_followed_at_once),
-        cmocka_unit_test(blank_records_and_byte_order_marks_pass),
+        cmocka_unit_test(blank_records_and_byte_order_marks_are_accepted),
         cmocka_unit_test(containers_are_written_as_jansson_writes_them),
     };
 

@@ -1,5 +1,5 @@
-/* keys.c - hashing without a filter, keys as bytes, a time per key, keys fetched
- * ahead: each exactly what the plain calls give. */
+/* keys.c - hashing without a filter, keys as bytes, a time per key, prefetched keys: each equals
+ * the plain calls. */
 #ifdef WEIR_DEBUG
 #include <signal.h>
 #include <sys/wait.h>
@@ -18,7 +18,7 @@
 static char text[KEYS][16];
 static struct weir_bytes bytes[KEYS];
 
-/* Two thirds of the keys come twice. */
+/* Two thirds of the keys occur twice. */
 static void make_keys(void)
 {
     for (size_t i = 0; i < KEYS; i++) {
@@ -35,7 +35,7 @@ static void assert_same_key(struct weir_key a, struct weir_key b)
     assert_int_equal(a.origin, b.origin);
 }
 
-static void a_filter_hashes_as_its_kind_and_seed_say(void **state)
+static void a_filter_hashes_by_its_hash_and_seed(void **state)
 {
     static const char *const spec[] = {"bloom memory=64 hash=xxh3 seed=7",
                                        "bloom memory=64 hash=sip seed=7"};
@@ -68,8 +68,8 @@ static void keys_of_another_seed_or_hash_have_another_origin(void **state)
     assert_int_not_equal(origin, weir_hash_bytes(WEIR_HASH_SIP, 7, "a", 1).origin);
 }
 
-/* A sketch hashes as filters do. */
-static void a_sketch_needs_not_be_there_to_hash_for_it(void **state)
+/* Sketches hash as filters do. */
+static void hashing_for_a_sketch_needs_no_sketch(void **state)
 {
     weir_sketch *s;
     struct weir_key key;
@@ -85,7 +85,7 @@ static void a_sketch_needs_not_be_there_to_hash_for_it(void **state)
 
 #ifdef WEIR_DEBUG
 
-/* Calls that take a key; they stop at one that was hashed for another seed. */
+/* Calls that take a key; they abort on a key hashed with another seed. */
 static void observe(struct weir_key key)
 {
     weir_observe(open_filter("bloom memory=64 seed=7"), key);
@@ -130,7 +130,7 @@ static bool stops(void (*call)(struct weir_key key), struct weir_key key)
     return WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT;
 }
 
-static void a_key_of_another_seed_is_noticed(void **state)
+static void a_key_of_another_seed_is_detected(void **state)
 {
     void (*const calls[])(struct weir_key key) = {observe, observe_many, ask, forget, add_hashed};
 
@@ -144,9 +144,9 @@ static void a_key_of_another_seed_is_noticed(void **state)
 
 #endif
 
-/* A filter that is dealt one key in n by weir_shard() is used in all of its parts:
- * with n times the memory each shard errs no more than the whole would. */
-static void a_shard_fills_like_a_filter_of_its_own(void **state)
+/* A filter that gets one key in n by weir_shard() uses all of its memory: each shard has no more
+ * errors than one filter with n times the memory. */
+static void a_shard_fills_like_a_separate_filter(void **state)
 {
     enum { SHARDS = 16, EACH = 4000 };
     weir_filter *shard = open_filter("bloom capacity=4k fpr=1% seed=7"),
@@ -176,7 +176,8 @@ static void shards_get_equal_shares(void **state)
     (void)state;
     for (uint64_t i = 0; i < 1000000; i++)
         count[weir_shard(weir_hash_bytes(WEIR_HASH_XXH3, 1, &i, sizeof i), 1000)]++;
-    for (int i = 0; i < 1000; i++) /* 1000 each; one sigma 32, and 65536 is no multiple: 1.5 % */
+    for (int i = 0; i < 1000;
+         i++) /* 1000 each; one sigma is 32, and 65536 is not a multiple of n: 1.5 % */
         assert_in_range(count[i], 800, 1200);
 }
 
@@ -203,13 +204,13 @@ static void law_bytes_are_keys_that_are_hashed(const struct variant *v)
     weir_close(b);
 }
 
-static void keys_may_be_bytes(void **state)
+static void keys_can_be_bytes(void **state)
 {
     (void)state;
     for_each_variant(law_bytes_are_keys_that_are_hashed);
 }
 
-/* Times go forth and back, stand still, and leap over whole spans. */
+/* Times go forward and back, stand still, and jump over whole spans. */
 static void assert_times_are_advances(const char *spec)
 {
     weir_filter *a = open_filter(spec), *b = open_filter(spec);
@@ -232,7 +233,7 @@ static void assert_times_are_advances(const char *spec)
     weir_close(b);
 }
 
-static void a_time_per_key_is_an_advance_before_each(void **state)
+static void a_time_per_key_equals_an_advance_before_each(void **state)
 {
     (void)state;
     assert_times_are_advances("recent memory=4K span=1s seed=7");
@@ -242,7 +243,7 @@ static void a_time_per_key_is_an_advance_before_each(void **state)
     assert_times_are_advances("bloom memory=4K seed=7");
 }
 
-static void figures_fit_the_struct_of_an_older_or_newer_caller(void **state)
+static void stats_fit_the_struct_of_an_older_or_newer_caller(void **state)
 {
     weir_filter *w = open_filter("bloom memory=64 seed=7");
     struct weir_stats whole = weir_stats_of(w);
@@ -266,17 +267,17 @@ static void figures_fit_the_struct_of_an_older_or_newer_caller(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_filter_hashes_as_its_kind_and_seed_say),
+        cmocka_unit_test(a_filter_hashes_by_its_hash_and_seed),
         cmocka_unit_test(keys_of_another_seed_or_hash_have_another_origin),
-        cmocka_unit_test(a_sketch_needs_not_be_there_to_hash_for_it),
+        cmocka_unit_test(hashing_for_a_sketch_needs_no_sketch),
 #ifdef WEIR_DEBUG
-        cmocka_unit_test(a_key_of_another_seed_is_noticed),
+        cmocka_unit_test(a_key_of_another_seed_is_detected),
 #endif
-        cmocka_unit_test(a_shard_fills_like_a_filter_of_its_own),
+        cmocka_unit_test(a_shard_fills_like_a_separate_filter),
         cmocka_unit_test(shards_get_equal_shares),
-        cmocka_unit_test(keys_may_be_bytes),
-        cmocka_unit_test(a_time_per_key_is_an_advance_before_each),
-        cmocka_unit_test(figures_fit_the_struct_of_an_older_or_newer_caller),
+        cmocka_unit_test(keys_can_be_bytes),
+        cmocka_unit_test(a_time_per_key_equals_an_advance_before_each),
+        cmocka_unit_test(stats_fit_the_struct_of_an_older_or_newer_caller),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

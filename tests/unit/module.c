@@ -1,6 +1,5 @@
-/* module.c - weir.so in a server that is not one: what a real one does seldom, or not at all.
- * Memory that runs short at every allocation, blocks that move, replicas and files after every
- * command. */
+/* module.c - weir.so in the stand-in server, in situations that a real server rarely reaches: every
+ * allocation fails, blocks move, and replicas and files are compared after every command. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -43,7 +42,7 @@ static void fill(void)
     TELL("WEIR.LOAD", "l", "7", "WEIR...");
 }
 
-static void answers_are_as_they_are_in_a_server(void **state)
+static void replies_equal_those_of_a_real_server(void **state)
 {
     (void)state;
     assert_string_equal(TELL("WEIR.CREATE", "x", "bloom memory=1K seed=1"), "OK");
@@ -71,7 +70,7 @@ static void replicas_and_files_have_the_same_bytes(void **state)
     assert_int_equal(stand_in_held(), 0);
 }
 
-/* In half of a span, and with a wrong date. */
+/* With half a span, and with an invalid date. */
 static void neither_a_clock_that_jumps_nor_a_wrong_date_evicts_keys(void **state)
 {
     static const char *const late =
@@ -94,7 +93,7 @@ static void neither_a_clock_that_jumps_nor_a_wrong_date_evicts_keys(void **state
     stand_in_flush();
 }
 
-static void blocks_may_move(void **state)
+static void blocks_can_move(void **state)
 {
     (void)state;
     fill();
@@ -108,9 +107,9 @@ static void blocks_may_move(void **state)
     assert_int_equal(stand_in_held(), 0);
 }
 
-/* Each command with the first allocation failing, the second, and so on, until it needs none that
- * fails. Nothing may be lost or half done: what could not be done is not replicated. */
-static void memory_that_runs_short_is_an_error_reply(void **state)
+/* Runs each command with its first allocation failing, then the second, and so on, until none
+ * fails. Nothing may be lost or half done, and a failed command is not replicated. */
+static void a_failed_allocation_is_an_error_reply(void **state)
 {
     static const char *const said[][8] = {
         {"WEIR.CREATE", "new", "recent memory=1K"},
@@ -162,11 +161,11 @@ static void memory_that_runs_short_is_an_error_reply(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(answers_are_as_they_are_in_a_server),
+        cmocka_unit_test(replies_equal_those_of_a_real_server),
         cmocka_unit_test(replicas_and_files_have_the_same_bytes),
         cmocka_unit_test(neither_a_clock_that_jumps_nor_a_wrong_date_evicts_keys),
-        cmocka_unit_test(blocks_may_move),
-        cmocka_unit_test(memory_that_runs_short_is_an_error_reply),
+        cmocka_unit_test(blocks_can_move),
+        cmocka_unit_test(a_failed_allocation_is_an_error_reply),
     };
 
     if (!stand_in_load((const char *const[]){"DEFAULT", "memory=2K"}, 2))

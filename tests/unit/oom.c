@@ -1,4 +1,4 @@
-/* oom.c - every allocation fails once, and so does the system's randomness. */
+/* oom.c - every allocation fails once, and so does the system's random generator. */
 #include "support/variants.h"
 #include "support/wrapped.h"
 
@@ -12,10 +12,10 @@
 
 #define BUDGET_MOST 50
 
-/* What one try ended in: the status, or that it went well. */
+/* The result of one attempt: the status, or success. */
 typedef enum weir_status (*attempt)(const struct variant *v, struct weir_error *error);
 
-/* Let the first n allocations go well, for n = 0, 1, ... until all do. */
+/* The first n allocations succeed, for n = 0, 1, ... until all do. */
 static void fail_at_every_allocation(const struct variant *v, attempt try)
 {
     size_t before = wrapped.live, n = 0;
@@ -32,7 +32,7 @@ static void fail_at_every_allocation(const struct variant *v, attempt try)
         assert_int_equal(status, wrapped.asked <= n ? WEIR_OK : WEIR_NO_MEMORY);
         assert_true(status == WEIR_OK || error.status == WEIR_NO_MEMORY);
     } while (status != WEIR_OK && ++n < BUDGET_MOST);
-    assert_true(n > 0 && n < BUDGET_MOST); /* there was one to fail */
+    assert_true(n > 0 && n < BUDGET_MOST); /* at least one failed */
 }
 
 static enum weir_status try_open(const struct variant *v, struct weir_error *error)
@@ -46,7 +46,7 @@ static enum weir_status try_open(const struct variant *v, struct weir_error *err
     return status;
 }
 
-/* A filter made while there was memory, for those that need one. */
+/* A filter created while memory was available, for the calls that need one. */
 static const weir_filter *given;
 static struct blob given_saved;
 
@@ -72,7 +72,7 @@ static enum weir_status try_load(const struct variant *v, struct weir_error *err
     return status;
 }
 
-static void law_every_failed_allocation_is_told(const struct variant *v)
+static void property_every_failed_allocation_is_told(const struct variant *v)
 {
     weir_filter *w = open_filter(v->spec);
 
@@ -86,8 +86,8 @@ static void law_every_failed_allocation_is_told(const struct variant *v)
     weir_close(w);
 }
 
-/* Everything but open, clone and load: with no memory to be had at all. */
-static void law_nothing_else_allocates(const struct variant *v)
+/* Everything but open, clone and load works without any allocation. */
+static void property_nothing_else_allocates(const struct variant *v)
 {
     weir_filter *w = open_filter(v->spec), *other = weir_clone(w, NULL);
     struct blob b = blob_of(w);
@@ -103,7 +103,7 @@ static void law_nothing_else_allocates(const struct variant *v)
     weir_ask_many(w, keys, 1000, verdicts);
     weir_ask(w, keys[0]);
     weir_forget(w, keys[0], NULL, NULL);
-    (void)!weir_merge(w, other, NULL); /* which not every filter can */
+    (void)!weir_merge(w, other, NULL); /* not supported by every filter */
     weir_stats_of(w);
     weir_config(w, config, sizeof config);
     size_t saved = weir_save_buffer(w, b.data, b.size, NULL);
@@ -128,14 +128,14 @@ static enum weir_status try_predict(const struct variant *v, struct weir_error *
     return weir_predict(&p, sizeof p, v->spec, &stream, error);
 }
 
-static void a_prediction_without_memory_is_told(void **state)
+static void a_prediction_without_memory_is_reported(void **state)
 {
     (void)state;
     fail_at_every_allocation(&(struct variant){.spec = "sbf"}, try_predict);
     fail_at_every_allocation(&(struct variant){.spec = "ibf-h importance=1-50"}, try_predict);
 }
 
-static void a_refusal_costs_no_memory(void **state)
+static void rejecting_a_spec_allocates_nothing(void **state)
 {
     size_t before = wrapped.live;
     weir_filter *w;
@@ -150,7 +150,7 @@ static void a_refusal_costs_no_memory(void **state)
     weir_close(NULL);
 }
 
-static void the_spec_says_how_much_was_asked_for(void **state)
+static void the_error_contains_the_requested_size(void **state)
 {
     struct weir_error error;
     weir_filter *w;
@@ -164,10 +164,10 @@ static void the_spec_says_how_much_was_asked_for(void **state)
     assert_int_equal(status, WEIR_NO_MEMORY);
     assert_int_equal(untold, WEIR_NO_MEMORY);
     assert_string_equal(error.text,
-                        "memory=67108864: the system does not give that much; ask for less");
+                        "memory=67108864: the system does not provide that much; use less");
 }
 
-static void without_randomness_a_seed_must_be_given(void **state)
+static void without_random_numbers_a_seed_is_required(void **state)
 {
     struct weir_error error;
     weir_filter *w, *seeded;
@@ -179,14 +179,14 @@ static void without_randomness_a_seed_must_be_given(void **state)
     wrapped.entropy_fails = false;
     assert_int_equal(status, WEIR_NO_MEMORY);
     assert_null(w);
-    assert_string_equal(error.text, "the system gives no random seed; give seed=");
+    assert_string_equal(error.text, "the system provides no random seed; set seed=");
     assert_int_equal(with_seed, WEIR_OK);
     weir_close(seeded);
 }
 
-/* ---- sketches: opened, cloned, saved, loaded, merged ---- */
+/* ---- sketches: open, clone, save, load, merge ---- */
 
-static uint8_t room[4096]; /* what is saved; a sink that allocates would be counted */
+static uint8_t room[4096]; /* the saved bytes; a sink that allocates would be counted */
 
 static bool into_room(void *context, const void *data, size_t size)
 {
@@ -224,7 +224,7 @@ static enum weir_status try_sketch(const struct variant *v, struct weir_error *e
     return status;
 }
 
-static void every_failed_allocation_of_a_sketch_is_told(void **state)
+static void every_failed_allocation_of_a_sketch_is_reported(void **state)
 {
     static const struct variant sketches[] = {{.spec = "count-min memory=64 seed=1"},
                                               {.spec = "top keys=3 seed=1"},
@@ -235,7 +235,7 @@ static void every_failed_allocation_of_a_sketch_is_told(void **state)
         fail_at_every_allocation(&sketches[i], try_sketch);
 }
 
-/* ---- screens: opened, saved, loaded; checking allocates nothing ---- */
+/* ---- screens: open, save, load; checking allocates nothing ---- */
 
 static bool say_member(void *context, const struct weir_bytes *keys, size_t n, uint8_t *answers)
 {
@@ -270,7 +270,7 @@ static enum weir_status try_screen(const struct variant *v, struct weir_error *e
     return status;
 }
 
-static void every_failed_allocation_of_a_screen_is_told(void **state)
+static void every_failed_allocation_of_a_screen_is_reported(void **state)
 {
     static const struct variant screens[] = {
         {.spec = "cache memory=64 seed=1"},
@@ -297,7 +297,11 @@ static enum weir_status try_shared(const struct variant *v, struct weir_error *e
         uint8_t verdicts[2];
 
         weir_shared_observe_many(s, keys, 2, verdicts);
-        weir_shared_observe_ordered(s, weir_shared_ticket(s), keys, NULL, 2, verdicts);
+        weir_shared_process(s, weir_shared_ticket(s),
+                            &(struct weir_shared_batch){.size = sizeof(struct weir_shared_batch),
+                                                        .keys = keys,
+                                                        .n = 2,
+                                                        .verdicts = verdicts});
         assert_int_equal(verdicts[1], WEIR_SEEN);
         status = weir_shared_save_stream(s, into_room, &b, NULL);
         assert_int_equal(wrapped.asked, before);
@@ -309,7 +313,7 @@ static enum weir_status try_shared(const struct variant *v, struct weir_error *e
     return status;
 }
 
-static void every_failed_allocation_of_a_shared_filter_is_told(void **state)
+static void every_failed_allocation_of_a_shared_filter_is_reported(void **state)
 {
     static const struct variant v = {.spec = "bloom memory=256 seed=1"};
 
@@ -317,21 +321,21 @@ static void every_failed_allocation_of_a_shared_filter_is_told(void **state)
     fail_at_every_allocation(&v, try_shared);
 }
 
-LAW(every_failed_allocation_is_told)
-LAW(nothing_else_allocates)
+PROPERTY(every_failed_allocation_is_told)
+PROPERTY(nothing_else_allocates)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        law_test(every_failed_allocation_is_told),
-        law_test(nothing_else_allocates),
-        cmocka_unit_test(every_failed_allocation_of_a_sketch_is_told),
-        cmocka_unit_test(a_prediction_without_memory_is_told),
-        cmocka_unit_test(every_failed_allocation_of_a_screen_is_told),
-        cmocka_unit_test(every_failed_allocation_of_a_shared_filter_is_told),
-        cmocka_unit_test(a_refusal_costs_no_memory),
-        cmocka_unit_test(the_spec_says_how_much_was_asked_for),
-        cmocka_unit_test(without_randomness_a_seed_must_be_given),
+        property_test(every_failed_allocation_is_told),
+        property_test(nothing_else_allocates),
+        cmocka_unit_test(every_failed_allocation_of_a_sketch_is_reported),
+        cmocka_unit_test(a_prediction_without_memory_is_reported),
+        cmocka_unit_test(every_failed_allocation_of_a_screen_is_reported),
+        cmocka_unit_test(every_failed_allocation_of_a_shared_filter_is_reported),
+        cmocka_unit_test(rejecting_a_spec_allocates_nothing),
+        cmocka_unit_test(the_error_contains_the_requested_size),
+        cmocka_unit_test(without_random_numbers_a_seed_is_required),
     };
 
     return cmocka_run_group_tests_name("oom", tests, NULL, NULL);

@@ -1,5 +1,5 @@
-/* recent.c - the filter recent against a plain model of it: a list of fingerprints
- * per line, in an array, cut and moved one by one. */
+/* recent.c - the filter recent, compared with a plain model: one list of fingerprints per line, in
+ * an array, truncated and moved one at a time. */
 #include "support/support.h"
 
 #include <stdio.h>
@@ -114,7 +114,7 @@ static void assert_equal_lines(const struct model *m)
 
 /* ---- streams ---- */
 
-/* The same numbers again and again, some far more often than others. */
+/* Repeated numbers, some far more frequent than others. */
 static uint64_t number_at(uint64_t i, uint64_t universe)
 {
     struct rng r = rng_at(9, i);
@@ -125,8 +125,8 @@ static uint64_t number_at(uint64_t i, uint64_t universe)
 
 #define STREAM 60000
 
-/* Of some of the keys another that goes to the same line and has the same first bits: such become
- * equal as the line is cut, or are when they enter after a cut. */
+/* For some keys, another key with the same line and the same first bits. Their fingerprints become
+ * equal when the line is truncated, or are equal when they are inserted later. */
 static struct weir_key alike_at(const weir_filter *w, uint64_t i)
 {
     struct weir_key key = numbered(w, number_at(i, 4000));
@@ -158,7 +158,7 @@ static void follows_the_model(const char *spec, bool ranked)
     weir_close(w);
 }
 
-static void every_width_follows_the_model(void **state)
+static void every_width_equals_the_model(void **state)
 {
     char spec[64];
 
@@ -171,7 +171,7 @@ static void every_width_follows_the_model(void **state)
     follows_the_model("recent memory=64 seed=1 width=11 slots=7", false);
 }
 
-static void importance_is_the_depth_of_insertion(void **state)
+static void importance_sets_the_insertion_depth(void **state)
 {
     (void)state;
     follows_the_model("recent memory=4K seed=1 width=8 importance=1-50", true);
@@ -179,7 +179,7 @@ static void importance_is_the_depth_of_insertion(void **state)
     follows_the_model("recent memory=4K seed=1 width=24 importance=log", true);
 }
 
-static void new_keys_enter_at_the_depth_and_hits_move_to_the_front(void **state)
+static void enter_sets_the_insertion_depth_and_hits_move_to_the_front(void **state)
 {
     static const char *const specs[] = {
         "recent memory=4K seed=1 width=12 enter=25%", "recent memory=4K seed=1 enter=50%",
@@ -205,10 +205,10 @@ static void new_keys_enter_at_the_depth_and_hits_move_to_the_front(void **state)
 
 /* ---- batches ---- */
 
-#define LONG_STREAM (SAMPLE_LONG + 30000) /* the sample is drawn rarely at the end */
+#define LONG_STREAM (SAMPLE_LONG + 30000) /* towards the end the sample is drawn rarely */
 
-/* Batches of several sizes in one filter, by turns whole and as keys that were picked, with and
- * without their slot_refs; single keys in plain code in another. Time passes now and then. */
+/* One filter gets batches of several sizes, whole or as selected keys, with and without their
+ * slot_refs; another gets single keys in plain C. Time passes now and then. */
 static void show_batches(weir_filter *w, weir_filter *single, const struct recent_paths *paths,
                          const struct weir_key *keys, uint8_t *verdicts)
 {
@@ -238,7 +238,7 @@ static void show_batches(weir_filter *w, weir_filter *single, const struct recen
     }
 }
 
-/* What this machine can run beside plain code; NULL ends it. */
+/* The paths that this machine can run, other than plain C; ends with NULL. */
 static const struct recent_paths *const *newer_paths(void)
 {
     static const struct recent_paths *found[3];
@@ -281,7 +281,7 @@ static void assert_batches_are_single_keys(const char *spec, const struct recent
     weir_close(b);
 }
 
-static void batches_by_importance_are_single_keys(void **state)
+static void batches_with_importance_equal_single_calls(void **state)
 {
     static const char *const modes[] = {"percentile", "capped", "log", "1-1000000"};
     static const int widths[] = {8, 12, 16, 32};
@@ -335,7 +335,7 @@ static void all_paths_give_the_same_bytes(void **state)
             assert_equal_paths(specs[c], *p);
 }
 
-/* In each mode, at every width, while lines are cut. */
+/* In each mode, at every width, while lines are truncated. */
 static void assert_batches_of_all_widths(const char *memory, const struct recent_paths *paths)
 {
     static const char *const ways[] = {
@@ -351,7 +351,7 @@ static void assert_batches_of_all_widths(const char *memory, const struct recent
         }
 }
 
-static void batches_of_all_widths_are_single_keys(void **state)
+static void batches_of_all_widths_equal_single_calls(void **state)
 {
     (void)state;
     assert_batches_of_all_widths("32K", &recent_paths_plain);
@@ -359,8 +359,8 @@ static void batches_of_all_widths_are_single_keys(void **state)
         assert_batches_of_all_widths("32K", *p);
 }
 
-/* Sixteen lines: then keys that go together come to the same ones. */
-static void batches_that_meet_in_their_lines_are_single_keys(void **state)
+/* Sixteen lines, so keys of one batch share lines. */
+static void batches_of_keys_that_share_lines_equal_single_calls(void **state)
 {
     (void)state;
     for (const struct recent_paths *const *p = newer_paths(); *p; p++)
@@ -370,13 +370,13 @@ static void batches_that_meet_in_their_lines_are_single_keys(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_width_follows_the_model),
-        cmocka_unit_test(importance_is_the_depth_of_insertion),
-        cmocka_unit_test(new_keys_enter_at_the_depth_and_hits_move_to_the_front),
-        cmocka_unit_test(batches_by_importance_are_single_keys),
+        cmocka_unit_test(every_width_equals_the_model),
+        cmocka_unit_test(importance_sets_the_insertion_depth),
+        cmocka_unit_test(enter_sets_the_insertion_depth_and_hits_move_to_the_front),
+        cmocka_unit_test(batches_with_importance_equal_single_calls),
         cmocka_unit_test(all_paths_give_the_same_bytes),
-        cmocka_unit_test(batches_of_all_widths_are_single_keys),
-        cmocka_unit_test(batches_that_meet_in_their_lines_are_single_keys),
+        cmocka_unit_test(batches_of_all_widths_equal_single_calls),
+        cmocka_unit_test(batches_of_keys_that_share_lines_equal_single_calls),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,6 @@
-/* weir_promises.c - what the filter recent promises, as docs/recent.md states
- * it: whole streams that fit, its error, windows, merging, and what a hostile
- * stream can do at most. How long it remembers is in rivals/retention.c. */
+/* recent_guarantees.c - the guarantees of the filter recent (docs/recent.md): streams that fit are
+ * remembered completely; error rate, windows, merging, and the worst that a hostile stream can do.
+ * comparisons/retention.c tests how long keys are remembered. */
 #include "support/support.h"
 
 #include <math.h>
@@ -11,16 +11,17 @@
 
 /* ---- memory and error ---- */
 
-static void a_stream_that_fits_is_remembered_whole(void **state)
+static void a_stream_that_fits_is_remembered_completely(void **state)
 {
     weir_filter *w =
-        open_filter("recent memory=64K seed=2"); /* 1024 lines of 31 slots at the floor */
+        open_filter("recent memory=64K seed=2"); /* 1024 lines of 31 slots at the narrowest width */
     uint64_t n = 10000, wrong = 0;
 
     (void)state;
     for (uint64_t i = 0; i < n; i++)
         wrong += weir_observe(w, numbered(w, i)) == WEIR_SEEN;
-    assert_int_equal(wrong, 0); /* 24-bit fingerprints: 10 in 16 million a key at the end */
+    assert_int_equal(wrong,
+                     0); /* 24-bit fingerprints: at the end 10 false positives in 16 million keys */
     for (uint64_t i = 0; i < n; i++)
         assert_int_equal(weir_ask(w, numbered(w, i)), WEIR_SEEN);
     weir_close(w);
@@ -40,7 +41,7 @@ static void the_error_is_that_of_full_lines(void **state)
         for (uint64_t i = 0; i < n; i++)
             wrong += weir_ask(w, numbered(w, 1000000 + i)) == WEIR_SEEN;
         double expected = slots_error(width, (uint32_t)w->config.slots);
-        /* 6 % is four sigma of 4400 events; (1-1/M)^n would miss it at 8 bits */
+        /* 6 % is four sigma of 4400 events; (1-1/M)^n would fail at 8 bits */
         assert_true(fabs((double)wrong / (double)n / expected - 1) < 0.06);
         assert_true(fabs(weir_stats_of(w).error / expected - 1) < 0.001);
         weir_close(w);
@@ -49,7 +50,7 @@ static void the_error_is_that_of_full_lines(void **state)
 
 /* ---- windows ---- */
 
-static void what_came_within_the_window_is_seen(void **state)
+static void keys_within_the_window_are_seen(void **state)
 {
     const uint64_t window = 10000;
     weir_filter *w = open_filter("recent memory=128K width=20 window=10000 seed=4");
@@ -66,7 +67,7 @@ static void what_came_within_the_window_is_seen(void **state)
         }
     }
     assert_int_equal(w->reg[OVERFLOW], 0);
-    assert_true(late <= 2); /* of 14000 asked: the error of 20 bits and 6 slots is 6e-6 */
+    assert_true(late <= 2); /* of 14000 keys: the error with 20 bits and 6 slots is 6e-6 */
     weir_close(w);
 }
 
@@ -77,14 +78,14 @@ static void a_window_refuses_importance(void **state)
 
     (void)state;
     assert_int_equal(weir_open(&w, "recent window=1k importance=1-50", &error), WEIR_BAD_CONFIG);
-    assert_string_equal(error.text, "window= and importance= do not go together: the order within "
-                                    "a line is either by time or by importance");
+    assert_string_equal(error.text, "window= and importance= exclude each other: a line is ordered "
+                                    "either by time or by importance");
 }
 
-static void a_line_untouched_for_2_to_the_16_quarters_is_not_young(void **state)
+static void a_line_unused_for_2_to_the_16_quarters_is_old(void **state)
 {
     weir_filter *w =
-        open_filter("recent memory=128 window=4 seed=5"); /* two lines, quarters of one */
+        open_filter("recent memory=128 window=4 seed=5"); /* two lines; a quarter is one record */
     struct weir_key here = {0, 1, 1, 0}, there = {UINT64_MAX, UINT64_MAX, 1, 0};
 
     (void)state;
@@ -97,7 +98,7 @@ static void a_line_untouched_for_2_to_the_16_quarters_is_not_young(void **state)
 
 /* ---- merging ---- */
 
-static void a_merge_has_the_front_of_both(void **state)
+static void a_merge_keeps_the_front_of_both_lists(void **state)
 {
     weir_filter *a = open_filter("recent memory=16K seed=6 width=12");
     weir_filter *b = open_filter("recent memory=16K seed=6 width=12");
@@ -119,7 +120,7 @@ static void a_merge_has_the_front_of_both(void **state)
     weir_close(b);
 }
 
-static void a_merge_of_streams_that_fit_forgets_nothing(void **state)
+static void merging_streams_that_fit_loses_no_key(void **state)
 {
     weir_filter *a = open_filter("recent memory=64K seed=7"),
                 *b = open_filter("recent memory=64K seed=7");
@@ -138,7 +139,7 @@ static void a_merge_of_streams_that_fit_forgets_nothing(void **state)
 
 /* ---- hostile streams ---- */
 
-static void keys_aimed_at_one_line_harm_only_that_line(void **state)
+static void keys_aimed_at_one_line_affect_only_that_line(void **state)
 {
     weir_filter *w = open_filter("recent memory=64K seed=8");
     uint64_t n = 8000, lost = 0;
@@ -159,7 +160,7 @@ static void keys_aimed_at_one_line_harm_only_that_line(void **state)
     weir_close(w);
 }
 
-static void the_unimportant_do_not_push_out_the_important(void **state)
+static void unimportant_keys_do_not_evict_important_ones(void **state)
 {
     weir_filter *w =
         open_filter("recent memory=16K seed=9 width=12 importance=1-50"); /* 10752 slots */
@@ -184,7 +185,7 @@ static void the_unimportant_do_not_push_out_the_important(void **state)
     weir_close(w);
 }
 
-static void a_flood_of_the_most_important_acts_as_without_importance(void **state)
+static void a_flood_of_important_keys_acts_as_without_importance(void **state)
 {
     weir_filter *with = open_filter("recent memory=16K seed=10 importance=1-50");
     weir_filter *without = open_filter("recent memory=16K seed=10");
@@ -202,7 +203,7 @@ static void a_flood_of_the_most_important_acts_as_without_importance(void **stat
     weir_close(without);
 }
 
-static void one_key_without_end_changes_nothing(void **state)
+static void repeating_one_key_changes_nothing(void **state)
 {
     weir_filter *w = open_filter("recent memory=4K seed=11");
 
@@ -220,17 +221,17 @@ static void one_key_without_end_changes_nothing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_stream_that_fits_is_remembered_whole),
+        cmocka_unit_test(a_stream_that_fits_is_remembered_completely),
         cmocka_unit_test(the_error_is_that_of_full_lines),
-        cmocka_unit_test(what_came_within_the_window_is_seen),
+        cmocka_unit_test(keys_within_the_window_are_seen),
         cmocka_unit_test(a_window_refuses_importance),
-        cmocka_unit_test(a_line_untouched_for_2_to_the_16_quarters_is_not_young),
-        cmocka_unit_test(a_merge_has_the_front_of_both),
-        cmocka_unit_test(a_merge_of_streams_that_fit_forgets_nothing),
-        cmocka_unit_test(keys_aimed_at_one_line_harm_only_that_line),
-        cmocka_unit_test(the_unimportant_do_not_push_out_the_important),
-        cmocka_unit_test(a_flood_of_the_most_important_acts_as_without_importance),
-        cmocka_unit_test(one_key_without_end_changes_nothing),
+        cmocka_unit_test(a_line_unused_for_2_to_the_16_quarters_is_old),
+        cmocka_unit_test(a_merge_keeps_the_front_of_both_lists),
+        cmocka_unit_test(merging_streams_that_fit_loses_no_key),
+        cmocka_unit_test(keys_aimed_at_one_line_affect_only_that_line),
+        cmocka_unit_test(unimportant_keys_do_not_evict_important_ones),
+        cmocka_unit_test(a_flood_of_important_keys_acts_as_without_importance),
+        cmocka_unit_test(repeating_one_key_changes_nothing),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

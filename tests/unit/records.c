@@ -1,9 +1,8 @@
-/* records.c - where records end, against a slow model: random bytes that come in
- * random pieces, with a limit to the length of a record and faulty ones left out.
+/* records.c - record boundaries, compared with a slow model (support/records_model.h): random bytes
+ * in random pieces, with a record length limit, skipping invalid records.
  *
- * The model is in support/records_model.h. What is promised: a record that does not
- * end within the limit, or by the end of the file, costs its first line; all that
- * follows is read. */
+ * A record that does not end within the limit or by the end of the file loses its first line; all
+ * lines after that are read. */
 #include "pipe/read.h"
 
 #include <stdio.h>
@@ -17,7 +16,7 @@
 
 #define MOST 80
 
-/* What the reader needs of other rooms, and has no part in this. */
+/* Functions that the reader links but that this test does not use. */
 void lock_end(void)
 {
 }
@@ -72,7 +71,7 @@ static uint64_t take(struct reader *r, struct batch *b, enum read_result until, 
     return bad;
 }
 
-/* The batch is the caller's: one is large, and the rounds are many. */
+/* The caller owns the batch: one is large, and there are many rounds. */
 static uint64_t read_in_pieces(const struct text *in, const struct records *o, struct batch *b,
                                struct text *out)
 {
@@ -99,7 +98,7 @@ static uint64_t read_in_pieces(const struct text *in, const struct records *o, s
     return skipped;
 }
 
-/* ---- the two side by side ---- */
+/* ---- comparison ---- */
 
 static bool same(unsigned seed, struct batch *b)
 {
@@ -126,7 +125,7 @@ static bool same(unsigned seed, struct batch *b)
     return false;
 }
 
-/* ---- the price: bytes copied, for each byte of the file ---- */
+/* ---- cost: bytes copied per byte of the file ---- */
 
 static double price_of(const char *first, const char *row, size_t rows, uint64_t longest)
 {
@@ -134,7 +133,7 @@ static double price_of(const char *first, const char *row, size_t rows, uint64_t
     char name[] = "/tmp/weir-records-XXXXXX";
     char *files[] = {name};
     FILE *file = fdopen(mkstemp(name), "w");
-    struct batch *b = batch_open(1);
+    struct batch *b = batch_open();
     struct reader r;
     uint64_t records = 0, size;
 
@@ -151,16 +150,16 @@ static double price_of(const char *first, const char *row, size_t rows, uint64_t
         records += b->n;
     unlink(name);
     double price = (double)r.bytes.moved / (double)size;
-    if (records != rows + 1) /* the first line is one, and bad */
+    if (records != rows + 1) /* the first line is one invalid record */
         price = -1;
     read_close(&r);
     batch_close(b);
     return price;
 }
 
-/* A stray quote, and then so much that it was given up again and again. Had each
- * batch copied all that was given back, the price would be about size / BLOCK / 2:
- * 100 and more. */
+/* A stray quote, and so many bytes after it that the record is rejected again and again. If each
+ * batch copied everything that was given back, the cost would be about size / BLOCK / 2: more than
+ * 100. */
 static bool linear(const char *what, uint64_t longest, size_t rows)
 {
     double price = price_of("\"stray\n", "abcdefghijk,lmnopqrst\n", rows, longest);
@@ -172,7 +171,7 @@ static bool linear(const char *what, uint64_t longest, size_t rows)
 
 static bool all_are_the_same(unsigned rounds)
 {
-    struct batch *b = batch_open(1);
+    struct batch *b = batch_open();
     bool ok = b;
 
     for (unsigned seed = 0; seed < rounds && ok; seed++)
@@ -187,7 +186,7 @@ int main(int argc, char **argv)
     bool ok = all_are_the_same(rounds);
 
     printf("%s - %u random texts\n", ok ? "ok" : "not ok", rounds);
-    if (BLOCK < 128 << 10) /* what is copied depends on it */
+    if (BLOCK < 128 << 10) /* the number of copied bytes depends on it */
         return ok ? 0 : 1;
     ok &= linear("a quote that is never closed within the limit", (uint64_t)32 << 20, 2000000);
     ok &= linear("a quote that is open at the end", (uint64_t)64 << 20, 1500000);

@@ -1,5 +1,5 @@
-/* scan.c - the vector scan of the tool against a plain loop, on random bytes. Built
- * for this processor, and for those without its vectors. */
+/* scan.c - the command's vector scan, compared with a plain loop on random bytes. Built for this
+ * processor and without its vector instructions. */
 #include "pipe/scan.h"
 
 #include <stdio.h>
@@ -21,7 +21,7 @@ static size_t plain(const char *data, size_t from, size_t to, const char *wanted
     return n;
 }
 
-/* The rarer the marks, the longer the records. */
+/* The rarer the delimiters, the longer the records. */
 static void fill(char *data, size_t size)
 {
     int rarity = 3 + rand() % 120;

@@ -1,5 +1,5 @@
-/* screens.c - specs, the screens that hold the set, and dabf beside exact
- * sets; verdicts.c has the screen of our own. */
+/* screens.c - specs, the screens with a filter of the set, and dabf compared with exact sets.
+ * verdicts.c tests the verdict cache. */
 #include "support/screened.h"
 
 #include <stdio.h>
@@ -67,28 +67,28 @@ static void specs_are_refused(void **state)
     assert_screen_refused("bloom",
                           "there is no screen 'bloom'; there are cache, dabf, 1bf, strict, none");
     assert_screen_refused("none memory=64", "none has no parameter 'memory'; it takes hash, seed");
-    assert_screen_refused("cache width=17", "width= does not fit: it takes 8 to 16, 20, 24 or 32");
+    assert_screen_refused("cache width=17", "width=: invalid value; use 8 to 16, 20, 24 or 32");
     assert_screen_refused("cache width=8 fpr=0.01%",
-                          "fpr= cannot be kept with this width; allow more, or leave width out: 32 "
-                          "bits reach 2.4e-10");
+                          "fpr= cannot be kept with this width; use a higher rate, or no width=: "
+                          "32 bits reach 2.4e-10");
     assert_screen_refused("dabf theta=0",
-                          "theta=0 does not fit: it takes a ratio such as 1/9 or 2/1, or a number: "
+                          "theta=0: invalid value; use a ratio such as 1/9 or 2/1, or a number: "
                           "0.5, 50%");
     assert_screen_refused("dabf theta=1/0",
-                          "theta=1/0 does not fit: it takes a ratio such as 1/9 or 2/1, or a "
+                          "theta=1/0: invalid value; use a ratio such as 1/9 or 2/1, or a "
                           "number: 0.5, 50%");
     assert_screen_refused("dabf memory=64bit theta=1/99",
-                          "theta= leaves one of the two filters without a bit; ask for more "
-                          "memory, or a ratio nearer to 1");
+                          "theta= leaves one of the two filters without a bit; use more memory or "
+                          "a ratio closer to 1");
     assert_screen_refused("strict memory=128 verdicts=65",
-                          "verdicts= leaves nothing of memory= for the set; it is a part of it");
-    assert_screen_refused("strict window=9", "window= is for verdicts: give verdicts= too");
+                          "verdicts= leaves no memory for the set; use a value below memory=");
+    assert_screen_refused("strict window=9", "window= requires verdicts=");
     assert_screen_refused("1bf verdicts=64",
                           "1bf has no parameter 'verdicts'; it takes memory, set, k, hash, seed");
-    assert_screen_refused("dabf k=0", "k=0 does not fit: it takes a whole number from 1 to 32");
+    assert_screen_refused("dabf k=0", "k=0: invalid value; use a whole number from 1 to 32");
 }
 
-static void every_screen_tells_of_itself(void **state)
+static void every_screen_has_a_description(void **state)
 {
     size_t i = 0;
 
@@ -122,7 +122,7 @@ static void assert_chosen(uint64_t memory, bool listed, uint64_t set, const char
     }
 }
 
-static void a_set_that_is_listed_and_fits_is_held(void **state)
+static void a_listed_set_that_fits_is_kept_in_memory(void **state)
 {
     (void)state;
     assert_chosen(65536, true, 31620, "strict set=31620 memory=65536",
@@ -131,15 +131,14 @@ static void a_set_that_is_listed_and_fits_is_held(void **state)
     assert_chosen(31620, true, 31620, "strict set=31620 memory=31620",
                   "the store lists its 31620 keys, and 8 bits for each fit the memory");
     assert_chosen(31619, true, 31620, "cache memory=31619",
-                  "the store's 31620 keys do not fit the memory, which has less than 8 bits for "
-                  "each");
+                  "the store's 31620 keys do not fit: the memory has less than 8 bits for each");
     assert_chosen(64, true, 0, "strict set=1 memory=64", "the store lists its keys, and has none");
     assert_chosen(UINT64_C(1) << 44, true, UINT64_C(1) << 42,
                   "strict set=1000000000000 memory=17592186044416",
                   "the store lists its 4398046511104 keys, and 32 bits for each fit the memory");
 }
 
-/* ---- those without error ---- */
+/* ---- screens without errors ---- */
 
 static void assert_always_right(const char *spec)
 {
@@ -157,11 +156,12 @@ static void assert_always_right(const char *spec)
     counted_free(c);
 }
 
-static void strict_and_none_never_err(void **state)
+static void strict_and_none_have_no_errors(void **state)
 {
     (void)state;
     assert_always_right("none seed=1");
-    assert_always_right("strict memory=100 set=600 seed=1"); /* far too little: it asks more */
+    assert_always_right("strict memory=100 set=600 seed=1"); /* far too little memory: it asks the
+                                                                store more often */
     assert_always_right("strict memory=1K set=600 seed=1");
 }
 
@@ -173,9 +173,9 @@ static bool say_member(void *context, const struct weir_bytes *keys, size_t n, u
     return true;
 }
 
-/* 600 members in 1024 bytes: strict asks for them and for the filter's error,
- * 0.0014 of the others; 1bf says member of just those, and asks for nothing. */
-static void strict_asks_for_what_1bf_calls_members(void **state)
+/* 600 members in 1024 bytes: strict asks the store for them and for the filter's false positives,
+ * 0.0014 of the others; 1bf reports the same keys as members and asks for none. */
+static void strict_asks_for_the_members_of_1bf(void **state)
 {
     struct counted c = counted_of(DRAWS, 3000, 0.8, 5);
     struct store s = store_of(&c);
@@ -207,8 +207,8 @@ static void strict_asks_for_what_1bf_calls_members(void **state)
     counted_free(c);
 }
 
-/* Told one key, then another: the first is no member any more, what was counted stays. */
-static void a_set_that_is_forgotten_can_be_told_anew(void **state)
+/* Built from one key, then from another: the first is no member any more, and the counters stay. */
+static void a_set_can_be_cleared_and_built_again(void **state)
 {
     const char *const holding[] = {"1bf memory=1K set=600 seed=1",
                                    "strict memory=1K set=600 seed=1"};
@@ -237,9 +237,9 @@ static void a_set_that_is_forgotten_can_be_told_anew(void **state)
     }
 }
 
-/* Those 600 in 64 lines more: each member is confirmed once, and so is each other
- * that the filter lets through. */
-static void kept_verdicts_are_confirmed_once(void **state)
+/* The same 600 with 64 more lines: each member is confirmed once, and so is each false positive of
+ * the filter. */
+static void cached_verdicts_are_confirmed_once(void **state)
 {
     struct counted c = counted_of(DRAWS, 3000, 0.8, 5);
     struct store s = store_of(&c);
@@ -262,8 +262,8 @@ static void kept_verdicts_are_confirmed_once(void **state)
     counted_free(c);
 }
 
-/* A filter that is full lets everything through: what is left are the verdicts. */
-static void with_a_full_filter_strict_is_cache(void **state)
+/* A full filter reports every key as a member: only cached verdicts save lookups. */
+static void with_a_full_filter_strict_equals_cache(void **state)
 {
     struct counted c = counted_of(DRAWS, 3000, 1.1, 5);
     struct store of_strict = store_of(&c), of_cache = store_of(&c);
@@ -287,7 +287,7 @@ static void with_a_full_filter_strict_is_cache(void **state)
     counted_free(c);
 }
 
-static void a_batch_without_need_of_the_store_does_not_call_it(void **state)
+static void a_batch_without_lookups_does_not_call_the_store(void **state)
 {
     struct counted c = counted_of(1000, 20, 0.8, 5);
     struct store s = store_of(&c);
@@ -306,11 +306,11 @@ static void a_batch_without_need_of_the_store_does_not_call_it(void **state)
     counted_free(c);
 }
 
-/* ---- dabf beside exact sets ---- */
+/* ---- dabf compared with exact sets ---- */
 
 #define KEYS 400
 
-/* Two pairs of sets: which keys each has been told of. */
+/* Two pairs of sets: the keys that each has been given. */
 struct pairs {
     bool has[2][KEYS];
 };
@@ -328,7 +328,7 @@ static bool model_asks(struct pairs *p, uint64_t record, uint64_t window, uint64
     return asks;
 }
 
-/* With so much memory that nothing is taken for known by mistake. */
+/* With enough memory that no key is a false positive. */
 static void the_window_of_dabf_is_two_pairs_flushed_in_turn(void **state)
 {
     static const uint64_t windows[] = {1, 10, 333, 5000, 1000000};
@@ -359,9 +359,9 @@ static void the_window_of_dabf_is_two_pairs_flushed_in_turn(void **state)
     counted_free(c);
 }
 
-/* A set that is lent: no member is missed, few others are asked for, and what is told beside it
- * is a member too. */
-static void a_set_that_is_lent_is_asked_beside_what_was_told(void **state)
+/* With a borrowed set: no member is missed, few other keys are looked up, and keys added to the
+ * screen are members too. */
+static void a_borrowed_set_is_used_with_the_added_keys(void **state)
 {
     struct counted c = counted_of(DRAWS, KEYS, 0.6, 4);
     uint8_t *answers = calloc(DRAWS, 1);
@@ -399,11 +399,11 @@ static void a_set_that_is_lent_is_asked_beside_what_was_told(void **state)
     assert_true(weir_screen_needs_set(w));
     screen_draws(w, &s, 0, 100, 100, answers);
     for (size_t i = 0; i < 100; i++)
-        assert_int_equal(answers[i], WEIR_OTHER); /* of no set there is no member */
+        assert_int_equal(answers[i], WEIR_OTHER); /* an empty set has no member */
     weir_screen_close(w);
     assert_int_equal(weir_screen_open(&w, "cache memory=4K seed=1", NULL), WEIR_OK);
     assert_int_equal(weir_screen_attach_set(w, set, &error), WEIR_UNSUPPORTED);
-    assert_non_null(strstr(error.text, "1bf, strict do"));
+    assert_non_null(strstr(error.text, "1bf, strict have one"));
     weir_screen_close(w);
     weir_screen_close(clone);
     weir_close(set);
@@ -418,16 +418,16 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(specs_are_completed),
         cmocka_unit_test(specs_are_refused),
-        cmocka_unit_test(every_screen_tells_of_itself),
-        cmocka_unit_test(a_set_that_is_listed_and_fits_is_held),
-        cmocka_unit_test(strict_and_none_never_err),
-        cmocka_unit_test(strict_asks_for_what_1bf_calls_members),
-        cmocka_unit_test(a_set_that_is_forgotten_can_be_told_anew),
-        cmocka_unit_test(kept_verdicts_are_confirmed_once),
-        cmocka_unit_test(with_a_full_filter_strict_is_cache),
-        cmocka_unit_test(a_batch_without_need_of_the_store_does_not_call_it),
+        cmocka_unit_test(every_screen_has_a_description),
+        cmocka_unit_test(a_listed_set_that_fits_is_kept_in_memory),
+        cmocka_unit_test(strict_and_none_have_no_errors),
+        cmocka_unit_test(strict_asks_for_the_members_of_1bf),
+        cmocka_unit_test(a_set_can_be_cleared_and_built_again),
+        cmocka_unit_test(cached_verdicts_are_confirmed_once),
+        cmocka_unit_test(with_a_full_filter_strict_equals_cache),
+        cmocka_unit_test(a_batch_without_lookups_does_not_call_the_store),
         cmocka_unit_test(the_window_of_dabf_is_two_pairs_flushed_in_turn),
-        cmocka_unit_test(a_set_that_is_lent_is_asked_beside_what_was_told),
+        cmocka_unit_test(a_borrowed_set_is_used_with_the_added_keys),
     };
 
     return cmocka_run_group_tests_name("screens", tests, NULL, NULL);

@@ -1,5 +1,4 @@
-/* set_questions.c - a hundred million questions to sets of ten million keys: no member is
- * missed. Long. */
+/* set_questions.c - a hundred million lookups in sets of ten million keys miss no member. Long. */
 #include "support/support.h"
 
 #include <weir/build.h>

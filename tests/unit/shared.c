@@ -1,5 +1,5 @@
-/* shared.c - one filter, many threads: each shard is exactly a plain filter that was shown its
- * keys, one by one, in an order that keeps that of every caller. */
+/* shared.c - one filter, many threads: each shard equals a plain filter that observed its keys one
+ * at a time, in an order that preserves every caller's order. */
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +20,17 @@ static weir_shared *open_shared(const char *spec, uint32_t shards)
     if (weir_shared_open(&s, spec, shards, NULL, &error) != WEIR_OK)
         fail_msg("%s: %s", spec, error.text);
     return s;
+}
+
+static void process(weir_shared *s, uint64_t ticket, const struct weir_key *keys,
+                    const uint64_t *times, size_t n, uint8_t *verdicts)
+{
+    weir_shared_process(s, ticket,
+                        &(struct weir_shared_batch){.size = sizeof(struct weir_shared_batch),
+                                                    .keys = keys,
+                                                    .times = times,
+                                                    .n = n,
+                                                    .verdicts = verdicts});
 }
 
 /* ---- the model: a plain filter per shard, one key at a time ---- */
@@ -54,7 +65,7 @@ static void close_model(struct model *m)
         weir_close(m->w[i]);
 }
 
-/* Batches of every size; in some of them one key comes again and again. */
+/* Batches of every size; in some of them all keys are equal. */
 static size_t next_batch(struct weir_key *keys, size_t left, size_t number)
 {
     static const size_t sizes[] = {1, 3, 700, 4096, 5000, 17, 0, 20000};
@@ -65,7 +76,7 @@ static size_t next_batch(struct weir_key *keys, size_t left, size_t number)
     return n;
 }
 
-static void law_a_shard_is_a_plain_filter(const struct variant *v)
+static void property_a_shard_is_a_plain_filter(const struct variant *v)
 {
     static const uint32_t shards[] = {1, 2, 7};
     size_t n = sized(30000);
@@ -106,7 +117,7 @@ static void law_a_shard_is_a_plain_filter(const struct variant *v)
     free(verdicts);
 }
 
-static void every_number_of_shards_will_do(void **state)
+static void any_number_of_shards_works(void **state)
 {
     enum { KEYS = 40000 };
     uint8_t *verdicts = malloc(KEYS);
@@ -128,7 +139,7 @@ static void every_number_of_shards_will_do(void **state)
     free(verdicts);
 }
 
-static void each_key_can_have_its_time(void **state)
+static void each_key_can_have_its_own_time(void **state)
 {
     enum { KEYS = 30000, SHARDS = 5 };
     static uint64_t times[KEYS];
@@ -141,8 +152,8 @@ static void each_key_can_have_its_time(void **state)
     for (uint64_t i = 0; i < KEYS; i++)
         times[i] = START + 4 * i - (i % 7 == 0 ? 900 : 0);
     weir_shared_observe_many_at(s, keys, times, KEYS / 2, verdicts);
-    weir_shared_observe_ordered(s, weir_shared_ticket(s), keys + KEYS / 2, times + KEYS / 2,
-                                KEYS - KEYS / 2, verdicts + KEYS / 2);
+    process(s, weir_shared_ticket(s), keys + KEYS / 2, times + KEYS / 2, KEYS - KEYS / 2,
+            verdicts + KEYS / 2);
     for (size_t i = 0; i < KEYS; i++) {
         weir_filter *w = m.w[weir_shard(keys[i], SHARDS)];
 
@@ -159,7 +170,7 @@ static void each_key_can_have_its_time(void **state)
     free(keys);
 }
 
-static void a_key_is_forgotten_in_its_shard(void **state)
+static void a_key_is_deleted_from_its_shard(void **state)
 {
     weir_shared *s = open_shared("counting capacity=10k fpr=1e-6 seed=11", 4);
     bool was_there;
@@ -191,6 +202,11 @@ struct work {
     uint64_t fresh;
 };
 
+static bool is_empty(size_t batch)
+{
+    return batch % 50 == 7;
+}
+
 static void run_threads(struct work *w, void *(*work)(void *))
 {
     pthread_t thread[THREADS];
@@ -212,13 +228,13 @@ static void *show_in_turn(void *context)
         pthread_mutex_unlock(&w->reading);
         if (number >= BATCHES)
             return NULL;
-        size_t at = number * BATCH, n = number % 50 == 7 ? 0 : BATCH; /* some have no keys */
-        weir_shared_observe_ordered(w->s, ticket, w->keys + at, NULL, n, w->verdicts + at);
+        size_t at = number * BATCH, n = is_empty(number) ? 0 : BATCH;
+        process(w->s, ticket, w->keys + at, NULL, n, w->verdicts + at);
     }
 }
 
-/* A filter so small that it errs often: every other order would show. */
-static void with_tickets_threads_change_nothing(void **state)
+/* A small filter with many false positives: another order of the keys would change the verdicts. */
+static void threads_with_tickets_equal_one_thread(void **state)
 {
     static uint8_t verdicts[BATCHES * BATCH];
     struct model m = open_model("rlbsbf memory=8K seed=11", SHARDS);
@@ -231,7 +247,7 @@ static void with_tickets_threads_change_nothing(void **state)
     (void)state;
     run_threads(&w, show_in_turn);
     for (size_t i = 0; i < BATCHES * BATCH; i++)
-        if (i / BATCH % 50 != 7)
+        if (!is_empty(i / BATCH))
             assert_int_equal(verdicts[i], weir_observe(m.w[weir_shard(keys[i], SHARDS)], keys[i]));
     assert_as_the_model(w.s, &m);
     weir_shared_close(w.s);
@@ -239,56 +255,71 @@ static void with_tickets_threads_change_nothing(void **state)
     free(keys);
 }
 
-static void *show_dealt_in_turn(void *context)
+/* All shards advance, also those without keys, and a batch of several partitions ends only once. */
+static void a_batch_begins_and_ends_at_a_time(void **state)
 {
-    struct work *w = context;
-    struct weir_key keys[BATCH];
-    uint8_t verdicts[BATCH];
-    uint32_t origin[BATCH];
-
-    for (;;) {
-        pthread_mutex_lock(&w->reading);
-        size_t number = w->next++, at = number * BATCH;
-        uint64_t ticket = number < BATCHES ? weir_shared_ticket(w->s) : 0;
-        pthread_mutex_unlock(&w->reading);
-        if (number >= BATCHES)
-            return NULL;
-        for (uint32_t shard = 0; shard < SHARDS; shard++) {
-            size_t n = 0;
-
-            for (uint32_t i = 0; i < BATCH; i++)
-                if (weir_shard(w->keys[at + i], SHARDS) == shard) {
-                    keys[n] = w->keys[at + i];
-                    origin[n++] = i;
-                }
-            weir_shared_answer_dealt(w->s, ticket, shard, keys, NULL, n, verdicts, NULL, NULL);
-            for (size_t i = 0; i < n; i++)
-                w->verdicts[at + origin[i]] = verdicts[i];
-        }
-    }
-}
-
-static void a_program_may_deal_its_batches_itself(void **state)
-{
-    static uint8_t verdicts[BATCHES * BATCH];
-    struct model m = open_model("rlbsbf memory=8K seed=11", SHARDS);
-    struct weir_key *keys = stream_of(m.w[0], BATCHES * BATCH, 5);
-    struct work w = {.s = open_shared("rlbsbf memory=8K seed=11", SHARDS),
-                     .keys = keys,
-                     .verdicts = verdicts,
-                     .reading = PTHREAD_MUTEX_INITIALIZER};
+    enum { KEYS = 20000, SHARDS_HERE = 5 };
+    static const char spec[] = "recent memory=64K span=10s seed=11";
+    static uint8_t verdicts[KEYS];
+    struct model m = open_model(spec, SHARDS_HERE);
+    weir_shared *s = open_shared(spec, SHARDS_HERE);
+    struct weir_key *keys = stream_of(m.w[0], KEYS, 5);
+    uint64_t begin = START, end = START + 4000;
 
     (void)state;
-    run_threads(&w, show_dealt_in_turn);
-    for (size_t i = 0; i < BATCHES * BATCH; i++)
-        assert_int_equal(verdicts[i], weir_observe(m.w[weir_shard(keys[i], SHARDS)], keys[i]));
-    assert_as_the_model(w.s, &m);
-    weir_shared_close(w.s);
+    for (size_t n = 1; n <= KEYS; n = n == 1 ? KEYS : n + 1) {
+        struct weir_shared_batch b = {.size = sizeof b,
+                                      .keys = keys,
+                                      .n = n,
+                                      .begin = &begin,
+                                      .end = &end,
+                                      .verdicts = verdicts};
+
+        weir_shared_process(s, weir_shared_ticket(s), &b);
+        for (uint32_t i = 0; i < SHARDS_HERE; i++)
+            weir_advance(m.w[i], begin);
+        for (size_t i = 0; i < n; i++)
+            assert_int_equal(verdicts[i],
+                             weir_observe(m.w[weir_shard(keys[i], SHARDS_HERE)], keys[i]));
+        for (uint32_t i = 0; i < SHARDS_HERE; i++)
+            weir_advance(m.w[i], end);
+        assert_as_the_model(s, &m);
+        begin += 5000;
+        end += 5000;
+    }
+    weir_shared_close(s);
     close_model(&m);
     free(keys);
 }
 
-/* All threads show the same keys, each in its own order. */
+static void a_batch_can_ask_and_forget(void **state)
+{
+    enum { KEYS = 3000, SHARDS_HERE = 3 };
+    static const char spec[] = "counting capacity=10k fpr=1e-6 seed=11";
+    static uint8_t verdicts[KEYS];
+    weir_shared *s = open_shared(spec, SHARDS_HERE);
+    struct weir_key *keys = malloc(KEYS * sizeof *keys);
+    struct weir_shared_batch b = {.size = sizeof b, .keys = keys, .n = KEYS, .verdicts = verdicts};
+    static const enum weir_shared_operation steps[] = {WEIR_SHARED_ASK,    WEIR_SHARED_OBSERVE,
+                                                       WEIR_SHARED_ASK,    WEIR_SHARED_FORGET,
+                                                       WEIR_SHARED_FORGET, WEIR_SHARED_ASK};
+    static const uint8_t expected[] = {WEIR_NEW,  WEIR_NEW, WEIR_SEEN,
+                                       WEIR_SEEN, WEIR_NEW, WEIR_NEW};
+
+    (void)state;
+    for (uint64_t i = 0; i < KEYS; i++)
+        keys[i] = weir_shared_hash(s, &i, sizeof i);
+    for (size_t step = 0; step < sizeof steps / sizeof *steps; step++) {
+        b.operation = steps[step];
+        weir_shared_process(s, weir_shared_ticket(s), &b);
+        for (size_t i = 0; i < KEYS; i++)
+            assert_int_equal(verdicts[i], expected[step]);
+    }
+    weir_shared_close(s);
+    free(keys);
+}
+
+/* All threads observe the same keys, each in its own order. */
 static void *show_all(void *context)
 {
     struct work *w = context;
@@ -311,8 +342,9 @@ static void *show_all(void *context)
     return NULL;
 }
 
-/* Bits of a Bloom filter that two threads set at once would be lost, and a key new twice. */
-static void each_key_is_new_to_one_thread_only(void **state)
+/* If two threads set bits of a Bloom filter at once, one would be lost and a key would be new
+ * twice. */
+static void each_key_is_new_for_one_thread_only(void **state)
 {
     enum { KEYS = BATCHES * BATCH };
     struct weir_key *keys = malloc(KEYS * sizeof *keys);
@@ -372,9 +404,9 @@ static void a_filter_in_use_can_be_measured_and_saved(void **state)
     free(keys);
 }
 
-/* ---- what it knows of itself, files ---- */
+/* ---- stats and files ---- */
 
-static void law_saved_and_loaded_it_is_the_same(const struct variant *v)
+static void property_saved_and_loaded_it_is_the_same(const struct variant *v)
 {
     char config[WEIR_SPEC_MAX];
     size_t n = sized(3000), used;
@@ -405,7 +437,7 @@ static void law_saved_and_loaded_it_is_the_same(const struct variant *v)
     free(verdicts);
 }
 
-static void the_figures_are_those_of_all_shards(void **state)
+static void stats_are_those_of_all_shards(void **state)
 {
     weir_shared *s = open_shared("bloom memory=64K k=4 seed=11", 4);
     struct weir_stats all, one;
@@ -440,7 +472,7 @@ static void refuse_join(weir_filter *a, weir_filter *b, enum weir_status status,
     assert_non_null(strstr(error.text, saying));
 }
 
-static void what_cannot_be_shared_is_refused(void **state)
+static void specs_that_cannot_be_shared_are_refused(void **state)
 {
     weir_filter *a = open_filter("recent memory=1K seed=1"),
                 *b = open_filter("recent memory=1K seed=2");
@@ -459,12 +491,12 @@ static void what_cannot_be_shared_is_refused(void **state)
                      WEIR_BAD_DATA);
     assert_null(s);
     weir_close(b);
-    assert_int_equal(weir_shared_join(&s, &a, 1, NULL, &error), WEIR_OK); /* and a belongs to it */
+    assert_int_equal(weir_shared_join(&s, &a, 1, NULL, &error), WEIR_OK); /* and a is used by it */
     weir_shared_close(s);
     weir_shared_close(NULL);
 }
 
-static void zero_shards_are_as_many_as_suit(void **state)
+static void zero_shards_choose_a_suitable_number(void **state)
 {
     weir_shared *s = open_shared("recent memory=1M", 0);
 
@@ -473,7 +505,7 @@ static void zero_shards_are_as_many_as_suit(void **state)
     weir_shared_close(s);
 }
 
-#ifndef WEIR_DEBUG /* sanitizers take more of it */
+#ifndef WEIR_DEBUG /* sanitizers need more */
 
 enum { STACK = 1 << 20, SHOWN = 20000 };
 
@@ -491,8 +523,8 @@ static void *show_and_ask(void *shared)
     return NULL;
 }
 
-/* For programs that give their threads little. */
-static void a_batch_takes_little_stack(void **state)
+/* For programs whose threads have small stacks. */
+static void a_batch_uses_little_stack(void **state)
 {
     static _Alignas(4096) uint8_t stack[STACK];
     weir_shared *s = open_shared("recent memory=4M", 256);
@@ -515,26 +547,27 @@ static void a_batch_takes_little_stack(void **state)
 
 #endif
 
-LAW(a_shard_is_a_plain_filter)
-LAW(saved_and_loaded_it_is_the_same)
+PROPERTY(a_shard_is_a_plain_filter)
+PROPERTY(saved_and_loaded_it_is_the_same)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        law_test(a_shard_is_a_plain_filter),
-        cmocka_unit_test(every_number_of_shards_will_do),
-        cmocka_unit_test(each_key_can_have_its_time),
-        cmocka_unit_test(a_key_is_forgotten_in_its_shard),
-        cmocka_unit_test(with_tickets_threads_change_nothing),
-        cmocka_unit_test(a_program_may_deal_its_batches_itself),
-        cmocka_unit_test(each_key_is_new_to_one_thread_only),
+        property_test(a_shard_is_a_plain_filter),
+        cmocka_unit_test(any_number_of_shards_works),
+        cmocka_unit_test(each_key_can_have_its_own_time),
+        cmocka_unit_test(a_key_is_deleted_from_its_shard),
+        cmocka_unit_test(threads_with_tickets_equal_one_thread),
+        cmocka_unit_test(a_batch_begins_and_ends_at_a_time),
+        cmocka_unit_test(a_batch_can_ask_and_forget),
+        cmocka_unit_test(each_key_is_new_for_one_thread_only),
         cmocka_unit_test(a_filter_in_use_can_be_measured_and_saved),
-        law_test(saved_and_loaded_it_is_the_same),
-        cmocka_unit_test(the_figures_are_those_of_all_shards),
-        cmocka_unit_test(what_cannot_be_shared_is_refused),
-        cmocka_unit_test(zero_shards_are_as_many_as_suit),
+        property_test(saved_and_loaded_it_is_the_same),
+        cmocka_unit_test(stats_are_those_of_all_shards),
+        cmocka_unit_test(specs_that_cannot_be_shared_are_refused),
+        cmocka_unit_test(zero_shards_choose_a_suitable_number),
 #ifndef WEIR_DEBUG
-        cmocka_unit_test(a_batch_takes_little_stack),
+        cmocka_unit_test(a_batch_uses_little_stack),
 #endif
     };
 

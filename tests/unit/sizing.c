@@ -1,4 +1,4 @@
-/* sizing.c - fpr= is a ceiling, capacity and window are kept. */
+/* sizing.c - fpr= is the maximum error rate; capacity and window are kept. */
 #include "support/support.h"
 
 #include <math.h>
@@ -9,14 +9,14 @@
 #include "filter/filter.h"
 #include "theory/window.h"
 
-/* ---- fpr= is a ceiling, for every filter that takes it ---- */
+/* ---- fpr= is the maximum, for every filter that has it ---- */
 
 #define CHECKS 400
 
-/* The error that a filter tells (a law in laws.c says that it is the one that
- * is met), on a stream of fresh keys of the highest importance. */
+/* The error rate that a filter reports (properties/filter_properties.c checks that it is correct),
+ * on a stream of new keys of the highest importance. */
 struct course {
-    double mean, most; /* over the second half; over all */
+    double mean, most; /* over the second half; over everything */
 };
 
 static struct course course_of(weir_filter *w, uint64_t arrivals)
@@ -38,10 +38,9 @@ static struct course course_of(weir_filter *w, uint64_t arrivals)
     return c;
 }
 
-/* At 8 KiB the fill wavers by a percent or two, the error by as many times k:
- * 3 % are allowed on average, 15 % at the worst of all moments. A filter
- * that is filled up to its capacity, or turns at its window, is at its worst
- * only at the end of that. */
+/* At 8 KiB the fill varies by 1-2 %, and the error k times as much: 3 % are allowed on average and
+ * 15 % at any moment. A filter that is filled up to its capacity, or has a window, has its highest
+ * error only at the end of that. */
 static void assert_ceiling(const char *name, double fpr)
 {
     weir_filter *w = open_filtered(
@@ -55,7 +54,7 @@ static void assert_ceiling(const char *name, double fpr)
     weir_close(w);
 }
 
-static void fpr_is_a_ceiling_and_not_far_above(void **state)
+static void fpr_is_a_maximum_and_nearly_reached(void **state)
 {
     static const double rates[] = {0.3, 0.05, 0.004};
 
@@ -68,8 +67,9 @@ static void fpr_is_a_ceiling_and_not_far_above(void **state)
                 assert_ceiling(weir_algorithm_at(WEIR_KIND_FILTER, i)->name, rates[j]);
 }
 
-/* One array of rsbf rises until every new key replaces another. Without that 0.65 became
- * 0.84, for ever. What is not the ceiling of one array is that of two. */
+/* The fill of a single array of rsbf rises until every new key replaces another. Without that
+ * limit, an error of 0.65 rose to 0.84 and stayed there. The maximum for one array differs from
+ * that for two. */
 static void fpr_is_kept_by_rsbf_with_one_array(void **state)
 {
     static const char *const one[] = {"0.841", "0.746 p-star=0.3", "0.96 p-star=1e-9"};
@@ -98,9 +98,9 @@ static void fpr_is_kept_by_rsbf_with_one_array(void **state)
     assert_non_null(strstr(error.text, "0.8"));
 }
 
-/* The draws of ibf-h are capped; where cells to lower are rare it must lower
- * more of them. Without that 0.001 became 0.068 here. */
-static void fpr_is_kept_by_ibf_h_where_cells_to_lower_are_rare(void **state)
+/* The draws of ibf-h are capped; when cells to decrement are rare, it must decrement more of them.
+ * Without that, an error of 0.001 became 0.068. */
+static void fpr_is_kept_by_ibf_h_if_cells_to_decrement_are_rare(void **state)
 {
     weir_filter *w = open_filter("ibf-h memory=8K k=3 cell=4 fpr=0.001 importance=0-1 seed=3");
 
@@ -130,7 +130,7 @@ static void assert_about(uint64_t value, double expected)
         fail_msg("%llu is not about %g", (unsigned long long)value, expected);
 }
 
-/* m = -n ln p / (ln 2)^2 and k = (m/n) ln 2, which has to be whole: 1 %. */
+/* m = -n ln p / (ln 2)^2 and k = (m/n) ln 2; rounding k costs up to 1 %. */
 static void bloom_is_sized_by_any_two_of_three(void **state)
 {
     double bits = -10000 * log(0.01) / (M_LN2 * M_LN2);
@@ -151,7 +151,7 @@ static void bloom_is_sized_by_any_two_of_three(void **state)
     assert_int_equal(s.capacity, 0);
 }
 
-static void a_given_k_is_kept_and_paid_for(void **state)
+static void a_chosen_k_is_kept_and_costs_memory(void **state)
 {
     struct sized s = size_of("bloom capacity=10k fpr=1% k=2");
 
@@ -174,9 +174,9 @@ static void counting_needs_as_many_cells_as_bloom_bits(void **state)
     assert_int_equal(size_of("counting memory=48K capacity=20k").k, 3);
 }
 
-/* The spell-checker of Rivera's lecture (papers/lectures.c): 25,000 words in 25 KB
- * with k=5, about 2 %. */
-static void bloom_errs_as_the_lecture_says(void **state)
+/* The spelling dictionary of Rivera's lecture (papers/lectures.c): 25,000 words in 25 KB with k=5,
+ * about 2 %. */
+static void bloom_has_the_error_of_the_lecture(void **state)
 {
     weir_filter *w = open_filter("bloom memory=25000 k=5 seed=1");
     double seen = 0;
@@ -192,8 +192,7 @@ static void bloom_errs_as_the_lecture_says(void **state)
 
 /* ---- window ---- */
 
-/* Every record that came among the last `window` ones is seen; which key comes
- * is up to pick. */
+/* Every key among the latest `window` records is seen; `pick` chooses the next key. */
 static void assert_window_kept(const char *spec, uint64_t (*pick)(struct rng *r, uint64_t i))
 {
     enum { POOL = 1 << 16 };
@@ -209,7 +208,7 @@ static void assert_window_kept(const char *spec, uint64_t (*pick)(struct rng *r,
         enum weir_verdict verdict = weir_observe(w, numbered(w, id));
 
         if (due && verdict != WEIR_SEEN)
-            fail_msg("%s: record %d, last shown %d before, is forgotten", spec, (int)i,
+            fail_msg("%s: record %d repeats a key after %d records, but is new", spec, (int)i,
                      (int)(i - last[id]));
         last[id] = i;
     }
@@ -224,12 +223,12 @@ static uint64_t mixed(struct rng *r, uint64_t i)
 static uint64_t round_and_round(struct rng *r, uint64_t i)
 {
     (void)r;
-    return i % 100; /* each comes again after exactly 100 */
+    return i % 100; /* each key repeats after exactly 100 records */
 }
 
 static const char *const windows[] = {
     "two-buffer window=100",
-    "two-buffer window=100 memory=64", /* nearly full, and it still holds */
+    "two-buffer window=100 memory=64", /* nearly full, and still exact */
     "two-buffer window=1 memory=1K",
     "two-buffer window=777 fpr=1e-6",
     "two-buffer memory=4K k=1",
@@ -257,15 +256,15 @@ static void a_window_that_would_fill_the_filter_is_refused(void **state)
 
         snprintf(spec, sizeof spec, "%s memory=64 window=10k", filters[i]);
         snprintf(expected, sizeof expected,
-                 "%s cannot keep window= in this memory: it would take almost every key for seen; "
-                 "give it more memory or a smaller window",
+                 "%s cannot keep window= in this memory: it would report almost every key as seen; "
+                 "use more memory or a smaller window",
                  filters[i]);
         assert_int_equal(weir_open(&w, spec, &error), WEIR_BAD_CONFIG);
         assert_string_equal(error.text, expected);
     }
 }
 
-static void the_last_window_records_are_seen_for_certain(void **state)
+static void the_latest_window_records_are_always_seen(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof windows / sizeof *windows; i++) {
@@ -277,9 +276,9 @@ static void the_last_window_records_are_seen_for_certain(void **state)
     }
 }
 
-/* On fresh keys: the one shown exactly `window` before is seen, and what is
- * older than `gone` is not, but for the error. apbf forgets half of the older
- * keys with each generation: 2^-16 are left after as many. */
+/* On new keys: the one observed exactly `window` records before is seen; keys older than `gone` are
+ * not, except for false positives. apbf forgets half of the older keys with each generation, so
+ * 2^-16 remain after 16. */
 static void assert_window_ends(const char *spec, uint64_t gone)
 {
     weir_filter *w = open_filter(spec);
@@ -291,11 +290,11 @@ static void assert_window_ends(const char *spec, uint64_t gone)
         still += i > gone && weir_ask(w, numbered(w, i - gone - 1));
         weir_observe(w, numbered(w, i));
     }
-    assert_true(still <= (n - gone) / 1000); /* fpr=1e-4: ten times what it may be */
+    assert_true(still <= (n - gone) / 1000); /* ten times the limit fpr=1e-4 */
     weir_close(w);
 }
 
-static void what_is_older_is_forgotten(void **state)
+static void older_keys_are_forgotten(void **state)
 {
     (void)state;
     assert_window_ends("two-buffer window=500 fpr=1e-4 seed=1", 1000);
@@ -323,8 +322,8 @@ static void windows_are_sized_by_memory_or_fpr(void **state)
     weir_close(four);
 }
 
-/* The published pairs keep the error at the start of a generation. Ours is kept
- * to the end of it, which costs one slice. */
+/* The published pairs keep the error rate at the start of a generation. weir keeps it to the end,
+ * which costs one slice. */
 static void apbf_has_one_slice_less_than_published(void **state)
 {
     static const struct {
@@ -337,24 +336,24 @@ static void apbf_has_one_slice_less_than_published(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
-        assert_int_equal(apbf_most_slices(pairs[i].error, pairs[i].k, 96), pairs[i].l - 1);
-        assert_int_equal(apbf_least_k(pairs[i].error, pairs[i].l - 1, 32), pairs[i].k);
+        assert_int_equal(apbf_max_slices(pairs[i].error, pairs[i].k, 96), pairs[i].l - 1);
+        assert_int_equal(apbf_min_k(pairs[i].error, pairs[i].l - 1, 32), pairs[i].k);
     }
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(fpr_is_a_ceiling_and_not_far_above),
+        cmocka_unit_test(fpr_is_a_maximum_and_nearly_reached),
         cmocka_unit_test(fpr_is_kept_by_rsbf_with_one_array),
-        cmocka_unit_test(fpr_is_kept_by_ibf_h_where_cells_to_lower_are_rare),
+        cmocka_unit_test(fpr_is_kept_by_ibf_h_if_cells_to_decrement_are_rare),
         cmocka_unit_test(bloom_is_sized_by_any_two_of_three),
-        cmocka_unit_test(a_given_k_is_kept_and_paid_for),
+        cmocka_unit_test(a_chosen_k_is_kept_and_costs_memory),
         cmocka_unit_test(counting_needs_as_many_cells_as_bloom_bits),
-        cmocka_unit_test(bloom_errs_as_the_lecture_says),
+        cmocka_unit_test(bloom_has_the_error_of_the_lecture),
         cmocka_unit_test(a_window_that_would_fill_the_filter_is_refused),
-        cmocka_unit_test(the_last_window_records_are_seen_for_certain),
-        cmocka_unit_test(what_is_older_is_forgotten),
+        cmocka_unit_test(the_latest_window_records_are_always_seen),
+        cmocka_unit_test(older_keys_are_forgotten),
         cmocka_unit_test(windows_are_sized_by_memory_or_fpr),
         cmocka_unit_test(apbf_has_one_slice_less_than_published),
     };

@@ -1,5 +1,4 @@
-/* snapshot.c - loading is total: cut and flipped files end in a usable filter or
- * in a spec. */
+/* snapshot.c - loading truncated or changed files gives a usable filter or an error. */
 #include "support/golden.h"
 #include "support/sealed.h"
 
@@ -9,7 +8,7 @@
 
 #define FIXED 64 /* bytes of every head */
 
-static const char cut_off[] = "the data is cut off: it says that it is longer than it is";
+static const char cut_off[] = "the data is truncated: it is shorter than its head states";
 static const char damaged[] = "the data is damaged: its checksum does not match";
 static const char contradicts[] = "the data is damaged: its head contradicts itself";
 
@@ -27,7 +26,7 @@ static void with_every_filter(void (*check)(struct blob b))
 
 /* ---- damage ---- */
 
-/* In a block of just that size, so that a sanitizer sees a byte read beyond. */
+/* In a block of exactly that size, so that a sanitizer detects reads beyond it. */
 static void every_prefix(struct blob b)
 {
     for (size_t n = 0; n < b.size; n++) {
@@ -35,7 +34,7 @@ static void every_prefix(struct blob b)
 
         memcpy(cut.data, b.data, n);
         assert_not_loaded(cut, n < 4       ? NULL
-                               : n < FIXED ? "the data is cut off in its first bytes"
+                               : n < FIXED ? "the data is truncated in its first bytes"
                                            : cut_off);
         blob_free(cut);
     }
@@ -81,13 +80,13 @@ static void every_prefix_is_refused(void **state)
     with_every_filter(every_prefix);
 }
 
-static void every_flipped_bit_is_found(void **state)
+static void every_flipped_bit_is_detected(void **state)
 {
     (void)state;
     with_every_filter(every_flip);
 }
 
-static void every_flipped_bit_under_a_right_checksum_is_refused_or_usable(void **state)
+static void every_flipped_bit_with_valid_checksum_is_refused_or_usable(void **state)
 {
     (void)state;
     with_every_filter(every_sealed_flip);
@@ -99,7 +98,7 @@ static void forged_counters_are_refused_or_usable(void **state)
     with_every_filter(forge_words);
 }
 
-static void what_follows_a_part_does_not_matter(void **state)
+static void bytes_after_a_part_are_ignored(void **state)
 {
     weir_filter *w = golden_filter("sbf"), *again;
     struct blob b = blob_of(w);
@@ -114,7 +113,7 @@ static void what_follows_a_part_does_not_matter(void **state)
     blob_free(b);
 }
 
-static void other_files_versions_and_kinds_are_told_apart(void **state)
+static void other_files_versions_and_kinds_have_different_errors(void **state)
 {
     weir_filter *w = golden_filter("bloom");
     struct blob b = blob_of(w), note = {NULL, 0}, empty = {NULL, 0};
@@ -136,7 +135,7 @@ static void other_files_versions_and_kinds_are_told_apart(void **state)
     weir_close(w);
 }
 
-/* A head of no spec and no words that says it has so many bytes of cells. */
+/* A head without spec and words that states this many bytes of cells. */
 static struct blob empty_head(uint64_t cells)
 {
     struct part_head none = {.kind = WEIR_PART_FILTER, .shards = 1};
@@ -150,7 +149,7 @@ static struct blob empty_head(uint64_t cells)
     return b;
 }
 
-static void a_length_near_the_end_of_numbers_is_refused(void **state)
+static void a_length_near_the_integer_limit_is_refused(void **state)
 {
     static const uint64_t lengths[] = {UINT64_MAX,      UINT64_MAX - 7,    UINT64_MAX - 63,
                                        UINT64_MAX - 64, UINT64_C(1) << 63, UINT64_C(1) << 57};
@@ -167,9 +166,9 @@ static void a_length_near_the_end_of_numbers_is_refused(void **state)
     blob_free(b);
 }
 
-/* A whole length that the others do not add up to, lengths beyond the head, a shard
- * that is none, flags of a later version: checksums right. */
-static void a_head_that_contradicts_itself_is_refused(void **state)
+/* With valid checksums: a total length that differs from the sum, lengths beyond the head, an
+ * impossible shard, flags of a later version. */
+static void a_contradictory_head_is_refused(void **state)
 {
     static const struct {
         size_t at;
@@ -195,13 +194,13 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_prefix_is_refused),
-        cmocka_unit_test(every_flipped_bit_is_found),
-        cmocka_unit_test(every_flipped_bit_under_a_right_checksum_is_refused_or_usable),
+        cmocka_unit_test(every_flipped_bit_is_detected),
+        cmocka_unit_test(every_flipped_bit_with_valid_checksum_is_refused_or_usable),
         cmocka_unit_test(forged_counters_are_refused_or_usable),
-        cmocka_unit_test(what_follows_a_part_does_not_matter),
-        cmocka_unit_test(other_files_versions_and_kinds_are_told_apart),
-        cmocka_unit_test(a_length_near_the_end_of_numbers_is_refused),
-        cmocka_unit_test(a_head_that_contradicts_itself_is_refused),
+        cmocka_unit_test(bytes_after_a_part_are_ignored),
+        cmocka_unit_test(other_files_versions_and_kinds_have_different_errors),
+        cmocka_unit_test(a_length_near_the_integer_limit_is_refused),
+        cmocka_unit_test(a_contradictory_head_is_refused),
     };
 
     return cmocka_run_group_tests_name("snapshot", tests, NULL, NULL);

@@ -1,5 +1,5 @@
-/* space_saving.c - Space-Saving against exact counts: no bound is ever violated, no heavy
- * key is missed, also after merges; keys of any bytes and length. */
+/* space_saving.c - Space-Saving compared with exact counts: bounds always hold and no heavy key is
+ * missed, also after merges; keys may contain any bytes and have any length. */
 #include "support/sketches.h"
 
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 
 static const double alphas[] = {0, 0.8, 1.0, 1.5};
 
-/* Every key within its bounds; all above the floor are kept. */
+/* Every count is within its bounds; all keys above the floor are kept. */
 static void check(const weir_sketch *s, const struct counted *c)
 {
     struct weir_sketch_stats stats = weir_sketch_stats_of(s);
@@ -41,7 +41,7 @@ static void bounds_hold_and_no_heavy_key_is_missed(void **state)
 
         show_draws(s, &c, 0, c.n);
         check(s, &c);
-        /* what Metwally et al. prove: the floor is at most N / keys */
+        /* proved by Metwally et al.: the floor is at most N / keys */
         assert_true(weir_sketch_stats_of(s).error <= c.n / 300);
         assert_int_equal(weir_sketch_stats_of(s).keys, 300);
         weir_sketch_close(s);
@@ -49,7 +49,7 @@ static void bounds_hold_and_no_heavy_key_is_missed(void **state)
     }
 }
 
-static void the_first_of_the_list_are_the_true_first(void **state)
+static void top_lists_the_most_frequent_keys_first(void **state)
 {
     struct counted c = counted_of(sized(500000), 50000, 1.0, 21);
     weir_sketch *s = open_sketch("top keys=1000 seed=7");
@@ -84,7 +84,7 @@ static void bounds_hold_after_merges(void **state)
         assert_int_equal(weir_sketch_stats_of(parts[0]).total, c.n);
         check(parts[0], &c);
         assert_true(weir_sketch_stats_of(parts[0]).error <= 4 * c.n / 200);
-        show_draws(parts[0], &c, 0, c.n); /* and it can be used on */
+        show_draws(parts[0], &c, 0, c.n); /* and it still works */
         for (size_t j = 0; j < c.universe; j++)
             c.exact[j] *= 2;
         check(parts[0], &c);
@@ -116,9 +116,9 @@ static void bounds_hold_with_weights(void **state)
     counted_free(c);
 }
 
-/* Keys of 0 to 200 bytes, all values: fewer fit, the bounds hold. A plain array
- * is the model. */
-static void keys_of_any_bytes_and_length_are_kept_whole(void **state)
+/* Keys of 0 to 200 bytes with all byte values: fewer fit, and the bounds hold. The model is a plain
+ * array. */
+static void keys_of_any_bytes_and_length_are_stored_completely(void **state)
 {
     enum { KEYS = 200 };
     static uint8_t names[KEYS][KEYS];
@@ -146,7 +146,7 @@ static void keys_of_any_bytes_and_length_are_kept_whole(void **state)
     weir_sketch_close(s);
 }
 
-static void a_key_too_long_for_the_arena_is_told_of(void **state)
+static void a_key_too_long_for_the_arena_is_reported(void **state)
 {
     static char longest[4096];
     weir_sketch *s = open_sketch("top keys=10 memory=2K seed=7");
@@ -182,11 +182,11 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bounds_hold_and_no_heavy_key_is_missed),
-        cmocka_unit_test(the_first_of_the_list_are_the_true_first),
+        cmocka_unit_test(top_lists_the_most_frequent_keys_first),
         cmocka_unit_test(bounds_hold_after_merges),
         cmocka_unit_test(bounds_hold_with_weights),
-        cmocka_unit_test(keys_of_any_bytes_and_length_are_kept_whole),
-        cmocka_unit_test(a_key_too_long_for_the_arena_is_told_of),
+        cmocka_unit_test(keys_of_any_bytes_and_length_are_stored_completely),
+        cmocka_unit_test(a_key_too_long_for_the_arena_is_reported),
         cmocka_unit_test(a_sketch_that_is_not_full_counts_exactly),
     };
 

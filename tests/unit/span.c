@@ -1,4 +1,4 @@
-/* span.c - windows of time: the filter recent told what time it is. */
+/* span.c - windows of time in the filter recent (span=). */
 #include "support/support.h"
 
 #include <inttypes.h>
@@ -7,10 +7,10 @@
 #include "filter/recent/recent.h"
 
 #define MINUTE UINT64_C(60000)
-#define START UINT64_C(1700000000000) /* any time will do to begin with */
+#define START UINT64_C(1700000000000) /* the first time is arbitrary */
 
-/* A key a second for an hour; after each, keys of every age are asked for. */
-static void what_came_within_the_span_is_seen(void **state)
+/* One key per second for an hour; after each, keys of every age are looked up. */
+static void keys_within_the_span_are_seen(void **state)
 {
     weir_filter *w = open_filter("recent memory=64K width=24 span=10m seed=1");
     uint64_t late = 0;
@@ -29,13 +29,13 @@ static void what_came_within_the_span_is_seen(void **state)
     weir_close(w);
 }
 
-/* ---- against the exact times ---- */
+/* ---- compared with exact times ---- */
 
 #define KEYS 300
 
-/* Keys at random, some at once, some a good part of a span apart: dropped for certain up to the
- * span, passed for certain after five quarters of it. It is counted from the latest
- * showing, or with refresh=no from the latest that passed. */
+/* Random keys, some together, some a large part of a span apart: always seen within the span,
+ * always new after five quarters of it. The span starts at the latest occurrence, or with
+ * refresh=no at the latest one that was new. */
 static void assert_keeps_its_span(uint64_t span, uint64_t keys, bool refresh)
 {
     weir_filter *w = open_filtered("recent memory=64K width=32 span=%" PRIu64 "ms %s seed=1", span,
@@ -60,7 +60,7 @@ static void assert_keeps_its_span(uint64_t span, uint64_t keys, bool refresh)
         if (refresh || !seen)
             from[key] = now;
     }
-    /* the case that tells the modes apart, and the others, did come */
+    /* the case that distinguishes the modes occurred, and so did the others */
     assert_true(certain[0] > 500 && certain[1] > 500);
     assert_true(span <= 4 || between[0] + between[1] > 100);
     assert_int_equal(weir_stats_of(w).lost, 0);
@@ -73,26 +73,27 @@ static void a_repeat_renews_a_key(void **state)
     assert_keeps_its_span(10 * MINUTE, KEYS, true);
 }
 
-static void with_refresh_no_it_does_not(void **state)
+static void with_refresh_no_a_repeat_does_not_renew(void **state)
 {
     (void)state;
     assert_keeps_its_span(10 * MINUTE, KEYS, false);
 }
 
-/* A quarter of most of them is no whole number of milliseconds. */
-static void short_spans_are_kept_to_the_millisecond(void **state)
+/* For most of them a quarter is not a whole number of milliseconds. */
+static void short_spans_are_exact_to_the_millisecond(void **state)
 {
     (void)state;
     for (uint64_t span = 4; span <= 50; span++) {
         assert_keeps_its_span(span, 2 * span, true);
         assert_keeps_its_span(span, 2 * span, false);
     }
-    assert_refused("recent span=3ms", "span=3ms does not fit: it takes a time from 4ms to 36500d: "
+    assert_refused("recent span=3ms", "span=3ms: invalid value; use a time from 4ms to 36500d: "
                                       "500ms, 10s, 5m, 2h, 1d");
 }
 
-/* A window of records likewise: the first passes, the next one after window= of them. */
-static void a_window_without_refresh_begins_with_the_first(void **state)
+/* The same for a window of records: the first is new, and so is the next one after window= records.
+ */
+static void a_window_without_refresh_starts_at_the_first_record(void **state)
 {
     weir_filter *w = open_filter("recent memory=64K width=32 window=1000 refresh=no seed=1");
     uint64_t passed = 0, last = 0;
@@ -109,7 +110,7 @@ static void a_window_without_refresh_begins_with_the_first(void **state)
     weir_close(w);
 }
 
-static void keys_that_did_not_fit_are_counted(void **state)
+static void keys_that_were_evicted_early_are_counted(void **state)
 {
     weir_filter *w = open_filter("recent memory=4K width=16 span=10m seed=1"), *one;
     uint64_t missed = 0;
@@ -120,7 +121,7 @@ static void keys_that_did_not_fit_are_counted(void **state)
         weir_observe(w, numbered(w, i));
     for (uint64_t i = 0; i < 10000; i++)
         missed += weir_ask(w, numbered(w, i)) == WEIR_NEW;
-    uint64_t lost = weir_stats_of(w).lost; /* but for the few that share a fingerprint */
+    uint64_t lost = weir_stats_of(w).lost; /* except for a few with equal fingerprints */
     assert_true(missed > 7000 && lost > missed - 100 && lost < missed + 100);
     weir_close(w);
     one = open_filter("bloom memory=64 seed=1");
@@ -128,20 +129,20 @@ static void keys_that_did_not_fit_are_counted(void **state)
     weir_close(one);
 }
 
-static void without_being_told_no_time_passes(void **state)
+static void without_advance_no_time_passes(void **state)
 {
     weir_filter *w = open_filter("recent memory=64K span=4ms seed=1");
 
     (void)state;
     for (uint64_t i = 0; i < 5000; i++)
         weir_observe(w, numbered(w, i));
-    weir_advance(w, START); /* the beginning: what was shown before is of now */
+    weir_advance(w, START); /* the start: keys observed before it count as observed now */
     for (uint64_t i = 0; i < 5000; i++)
         assert_int_equal(weir_ask(w, numbered(w, i)), WEIR_SEEN);
     weir_close(w);
 }
 
-static void a_long_pause_forgets_all_and_a_step_back_nothing(void **state)
+static void a_long_pause_evicts_all_keys_and_a_step_back_none(void **state)
 {
     weir_filter *w = open_filter("recent memory=64K span=10m seed=1");
 
@@ -151,7 +152,7 @@ static void a_long_pause_forgets_all_and_a_step_back_nothing(void **state)
     weir_advance(w, START + 9 * MINUTE);
     weir_advance(w, START - 100 * MINUTE);
     assert_int_equal(weir_ask(w, numbered(w, 1)), WEIR_SEEN);
-    for (uint64_t days = 1; days < 3000; days *= 3) { /* past every 2^16 quarters too */
+    for (uint64_t days = 1; days < 3000; days *= 3) { /* beyond 2^16 quarters, too */
         weir_advance(w, START + days * 24 * 60 * MINUTE);
         assert_int_equal(weir_ask(w, numbered(w, 1)), WEIR_NEW);
         weir_observe(w, numbered(w, 1));
@@ -160,9 +161,9 @@ static void a_long_pause_forgets_all_and_a_step_back_nothing(void **state)
     weir_close(w);
 }
 
-/* Lines that nothing touched for any number of quarters hold old keys, and no key of
- * theirs may look young again: quarters are counted modulo 2^16 in a line. */
-static void after_a_leap_of_any_length_all_is_forgotten(void **state)
+/* Lines that were not used for any number of quarters contain old keys, and none of them may appear
+ * recent: a line counts quarters modulo 2^16. */
+static void a_jump_of_any_length_evicts_all_keys(void **state)
 {
     weir_filter *w = open_filter("recent memory=4K width=32 span=4s seed=1");
     uint64_t now = START, x = 1;
@@ -183,7 +184,7 @@ static void after_a_leap_of_any_length_all_is_forgotten(void **state)
     weir_close(w);
 }
 
-static void time_goes_on_after_saving(void **state)
+static void time_continues_after_saving(void **state)
 {
     static uint8_t bytes[1 << 17];
     weir_filter *w = open_filter("recent memory=64K span=10m seed=1"), *again;
@@ -202,7 +203,7 @@ static void time_goes_on_after_saving(void **state)
     weir_close(again);
 }
 
-static void other_filters_take_no_notice(void **state)
+static void other_filters_ignore_advance(void **state)
 {
     weir_filter *w = open_filter("two-buffer memory=1K seed=1"), *twin = weir_clone(w, NULL);
 
@@ -213,22 +214,21 @@ static void other_filters_take_no_notice(void **state)
     weir_close(twin);
 }
 
-static void a_span_refuses_what_it_cannot_go_with(void **state)
+static void span_refuses_incompatible_parameters(void **state)
 {
     static const char *const wrong[][2] = {
-        {"recent span=10m window=5", "window= and span= do not go together: a window is of records "
-                                     "or of time"},
-        {"recent span=10m importance=log", "window= and importance= do not go together: the order "
-                                           "within a line is either by time or by importance"},
-        {"recent span=10", "span=10 does not fit: it takes a time from 4ms to 36500d: 500ms, 10s, "
+        {"recent span=10m window=5",
+         "window= and span= exclude each other; give the window in records or in time"},
+        {"recent span=10m importance=log", "window= and importance= exclude each other: a line is "
+                                           "ordered either by time or by importance"},
+        {"recent span=10", "span=10: invalid value; use a time from 4ms to 36500d: 500ms, 10s, "
                            "5m, 2h, 1d"},
-        {"recent refresh=no", "refresh=no goes with window= or span= only: it is their end that a "
-                              "repeat puts off"},
-        {"recent span=10m refresh=maybe", "refresh=maybe does not fit: it takes yes, or no with "
+        {"recent refresh=no",
+         "refresh=no requires window= or span=: it keeps a repeat from extending them"},
+        {"recent span=10m refresh=maybe", "refresh=maybe: invalid value; use yes, or no with "
                                           "window= or span="},
-        {"recent span=3ms",
-         "span=3ms does not fit: it takes a time from 4ms to 36500d: 500ms, 10s, "
-         "5m, 2h, 1d"},
+        {"recent span=3ms", "span=3ms: invalid value; use a time from 4ms to 36500d: 500ms, 10s, "
+                            "5m, 2h, 1d"},
     };
 
     (void)state;
@@ -244,18 +244,18 @@ static void a_span_refuses_what_it_cannot_go_with(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_came_within_the_span_is_seen),
+        cmocka_unit_test(keys_within_the_span_are_seen),
         cmocka_unit_test(a_repeat_renews_a_key),
-        cmocka_unit_test(with_refresh_no_it_does_not),
-        cmocka_unit_test(short_spans_are_kept_to_the_millisecond),
-        cmocka_unit_test(a_window_without_refresh_begins_with_the_first),
-        cmocka_unit_test(keys_that_did_not_fit_are_counted),
-        cmocka_unit_test(without_being_told_no_time_passes),
-        cmocka_unit_test(a_long_pause_forgets_all_and_a_step_back_nothing),
-        cmocka_unit_test(after_a_leap_of_any_length_all_is_forgotten),
-        cmocka_unit_test(time_goes_on_after_saving),
-        cmocka_unit_test(other_filters_take_no_notice),
-        cmocka_unit_test(a_span_refuses_what_it_cannot_go_with),
+        cmocka_unit_test(with_refresh_no_a_repeat_does_not_renew),
+        cmocka_unit_test(short_spans_are_exact_to_the_millisecond),
+        cmocka_unit_test(a_window_without_refresh_starts_at_the_first_record),
+        cmocka_unit_test(keys_that_were_evicted_early_are_counted),
+        cmocka_unit_test(without_advance_no_time_passes),
+        cmocka_unit_test(a_long_pause_evicts_all_keys_and_a_step_back_none),
+        cmocka_unit_test(a_jump_of_any_length_evicts_all_keys),
+        cmocka_unit_test(time_continues_after_saving),
+        cmocka_unit_test(other_filters_ignore_advance),
+        cmocka_unit_test(span_refuses_incompatible_parameters),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

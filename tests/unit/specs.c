@@ -1,5 +1,5 @@
-/* Specs as values: completing one, reading a parameter of one, asking what it can do,
- * without opening anything. */
+/* specs.c - specs as values: completing them, reading parameters and traits, without opening
+ * anything. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -36,7 +36,7 @@ static uint64_t traits_of(enum weir_kind kind, const char *spec)
 
 /* ---- completing ---- */
 
-static void law_what_is_completed_is_what_would_be_opened(const struct variant *v)
+static void property_what_is_completed_is_what_would_be_opened(const struct variant *v)
 {
     weir_filter *w = open_filter(v->spec);
     char opened[WEIR_SPEC_MAX];
@@ -46,9 +46,9 @@ static void law_what_is_completed_is_what_would_be_opened(const struct variant *
     weir_close(w);
 }
 
-LAW(what_is_completed_is_what_would_be_opened)
+PROPERTY(what_is_completed_is_what_would_be_opened)
 
-static void sketches_and_screens_are_completed_too(void **state)
+static void specs_of_sketches_and_screens_are_completed(void **state)
 {
     (void)state;
     assert_completed(WEIR_KIND_SKETCH, "top memory=1M seed=1",
@@ -57,7 +57,7 @@ static void sketches_and_screens_are_completed_too(void **state)
                      "cache memory=1048576 width=20 slots=24 hash=xxh3 seed=7");
 }
 
-static void without_a_seed_each_completion_has_its_own(void **state)
+static void each_completion_without_a_seed_gets_another_one(void **state)
 {
     char a[WEIR_SPEC_MAX], b[WEIR_SPEC_MAX];
 
@@ -67,7 +67,7 @@ static void without_a_seed_each_completion_has_its_own(void **state)
     assert_string_not_equal(a, b);
 }
 
-static void what_cannot_be_completed_is_refused_as_by_open(void **state)
+static void completion_and_open_reject_the_same_specs(void **state)
 {
     char buffer[WEIR_SPEC_MAX];
     struct weir_error error;
@@ -76,19 +76,19 @@ static void what_cannot_be_completed_is_refused_as_by_open(void **state)
     assert_int_equal(
         weir_spec_complete(WEIR_KIND_SKETCH, "top keys=x", buffer, sizeof buffer, &error),
         WEIR_BAD_CONFIG);
-    assert_string_equal(error.text, "keys=x does not fit: it takes a count from 1 to 100M: 1000, "
+    assert_string_equal(error.text, "keys=x: invalid value; use a count from 1 to 100M: 1000, "
                                     "100k");
     assert_int_equal(weir_spec_complete(WEIR_KIND_FILTER, "bloom", buffer, 10, &error),
                      WEIR_BAD_CONFIG);
-    assert_string_equal(error.text, "the buffer is too small for the spec; one of "
-                                    "WEIR_SPEC_MAX bytes takes any");
+    assert_string_equal(
+        error.text, "the buffer is too small for the spec; WEIR_SPEC_MAX bytes are always enough");
     assert_int_equal(weir_spec_traits(WEIR_KIND_SCREEN, "bloom", NULL, NULL), WEIR_BAD_CONFIG);
 }
 
 /* ---- parameters ---- */
 
-/* Of a later version, say. */
-static void there_is_nothing_of_a_kind_that_is_not_known(void **state)
+/* For example from a later version. */
+static void an_unknown_kind_has_no_algorithms(void **state)
 {
     enum weir_kind kind = (enum weir_kind)(WEIR_KIND_SCREEN + 1);
     char completed[WEIR_SPEC_MAX];
@@ -102,7 +102,8 @@ static void there_is_nothing_of_a_kind_that_is_not_known(void **state)
     assert_null(weir_find_parameter(kind, "weir", "memory"));
     assert_int_equal(weir_spec_complete(kind, "", completed, sizeof completed, &error),
                      WEIR_BAD_CONFIG);
-    assert_string_equal(error.text, "there is no such kind: 0 are filters, 1 sketches, 2 screens");
+    assert_string_equal(error.text,
+                        "unknown kind; use 0 for filters, 1 for sketches, 2 for screens");
     assert_int_equal(weir_spec_traits(kind, "", &traits, NULL), WEIR_BAD_CONFIG);
 }
 
@@ -128,7 +129,7 @@ static void a_parameter_is_read_from_a_spec(void **state)
     assert_false(weir_spec_number("bloom memory=64M", "memory", &number));
 }
 
-static void what_a_spec_names_is_found_by_its_name_alone(void **state)
+static void an_algorithm_is_found_by_the_name_in_its_spec(void **state)
 {
     (void)state;
     assert_string_equal(weir_find_algorithm(WEIR_KIND_FILTER, "bloom k=nonsense")->name, "bloom");
@@ -158,7 +159,7 @@ static void assert_share(const char *spec, uint32_t n, const char *expected)
     assert_string_equal(share, expected);
 }
 
-static void what_is_a_matter_of_size_is_divided(void **state)
+static void sizes_are_divided_among_shards(void **state)
 {
     char share[WEIR_SPEC_MAX];
     struct weir_error error;
@@ -171,7 +172,7 @@ static void what_is_a_matter_of_size_is_divided(void **state)
     assert_share("bloom memory=255 k=1 seed=1", 4, "bloom memory=64 k=1 hash=xxh3 seed=1");
     assert_int_equal(weir_shard_spec("bloom memory=1K k=1", 0, share, sizeof share, &error),
                      WEIR_BAD_CONFIG);
-    assert_string_equal(error.text, "a filter is divided among 1 or more, not 0");
+    assert_string_equal(error.text, "0 shards: invalid number; use 1 or more");
 }
 
 static const char *const sizes[] = {
@@ -185,7 +186,7 @@ static const char *const others[] = {
     "bits=32",    "slots=3",     "width=8",      "importance=log",
     "enter=25%"};
 
-/* Bytes that the memory of n shares may exceed that of the whole by. */
+/* Bytes by which the memory of n shards may exceed the total. */
 static uint64_t spare(const char *whole, uint32_t n)
 {
     uint64_t memory = 0;
@@ -232,9 +233,9 @@ static void every_filter_can_be_divided(void **state)
     assert_true(checked > 10000);
 }
 
-/* ---- traits: what a filter says that it can do, it does ---- */
+/* ---- traits: filters behave as their traits state ---- */
 
-static void law_traits_are_what_the_filter_does(const struct variant *v)
+static void property_traits_are_what_the_filter_does(const struct variant *v)
 {
     uint64_t traits = traits_of(WEIR_KIND_FILTER, v->spec);
     weir_filter *w = open_filter(v->spec), *other = open_filter(v->spec);
@@ -248,11 +249,11 @@ static void law_traits_are_what_the_filter_does(const struct variant *v)
     weir_close(other);
 }
 
-LAW(traits_are_what_the_filter_does)
+PROPERTY(traits_are_what_the_filter_does)
 
-/* Shown far more different keys than there is room for, what keeps all misses none of
- * the first, and what lasts has forgotten some of them and still tells new ones. */
-static void filters_keep_or_last_as_they_say(void **state)
+/* After far more distinct keys than fit, a filter that keeps all keys misses none of the first
+ * ones; a filter for unbounded streams has forgotten some of them and still reports new keys. */
+static void filters_keep_or_forget_as_their_traits_state(void **state)
 {
     (void)state;
     for (size_t i = 0; weir_algorithm_at(WEIR_KIND_FILTER, i); i++) {
@@ -296,7 +297,7 @@ static void traits_follow_the_parameters(void **state)
     assert_false(traits_of(WEIR_KIND_SKETCH, "top") & (WEIR_CAN_TIME | WEIR_CAN_WINDOW));
 }
 
-static void sketches_do_what_they_say(void **state)
+static void sketches_match_their_traits(void **state)
 {
     (void)state;
     for (size_t i = 0; weir_algorithm_at(WEIR_KIND_SKETCH, i); i++) {
@@ -330,7 +331,7 @@ static bool never_asked(void *context, const struct weir_bytes *keys, size_t n, 
     return true;
 }
 
-static void screens_do_what_they_say(void **state)
+static void screens_match_their_traits(void **state)
 {
     (void)state;
     for (size_t i = 0; weir_algorithm_at(WEIR_KIND_SCREEN, i); i++) {
@@ -352,7 +353,7 @@ static void screens_do_what_they_say(void **state)
 
 /* ---- streams: the same grammar ---- */
 
-static void a_stream_is_refused_in_the_same_words(void **state)
+static void invalid_streams_have_the_same_messages(void **state)
 {
     static const char *const refused[][2] = {
         {"poisson:n=3", "there is no stream 'poisson'; there are uniform, zipf, endless"},
@@ -374,7 +375,7 @@ static void a_stream_is_refused_in_the_same_words(void **state)
 
 /* ---- saved specs ---- */
 
-/* Things whose pace= came later: one that is not zero is written. */
+/* Algorithms whose pace= was added later: a value other than zero is written. */
 struct thing {
     struct spec is;
     uint64_t n, pace, seed;
@@ -421,7 +422,7 @@ static void assert_restored(const char *text, uint64_t pace)
     assert_string_equal(now, text);
 }
 
-static void a_saved_spec_is_restored_only_as_it_is_written(void **state)
+static void a_saved_spec_is_only_accepted_as_written(void **state)
 {
     struct thing t;
 
@@ -434,7 +435,7 @@ static void a_saved_spec_is_restored_only_as_it_is_written(void **state)
     assert_false(spec_restore(&things, "thing n=3 pace=fast", &t));
 }
 
-/* The golden file, which names neither enter= nor refresh=. */
+/* The golden file contains neither enter= nor refresh=. */
 static void parameters_that_a_saved_spec_lacks_are_zero(void **state)
 {
     struct planned p;
@@ -448,13 +449,13 @@ static void parameters_that_a_saved_spec_lacks_are_zero(void **state)
 
 /* ---- structs of other versions ---- */
 
-/* As a later version may have them. */
+/* As in a later version. */
 struct later_stream {
     struct weir_stream known;
     uint64_t more;
 };
 
-static void a_struct_may_be_of_another_version(void **state)
+static void structs_of_other_versions_are_accepted(void **state)
 {
     struct later_stream later;
     struct weir_stream early;
@@ -472,7 +473,7 @@ static void a_struct_may_be_of_another_version(void **state)
     memset(&early, 0xff, sizeof early);
     assert_int_equal(weir_stream_read(&early, offsetof(struct weir_stream, seed), "zipf", NULL),
                      WEIR_OK);
-    assert_true(early.length == 19 && early.seed == UINT64_MAX); /* which it does not know */
+    assert_true(early.length == 19 && early.seed == UINT64_MAX); /* unknown to this version */
 
     memset(&p, 0xff, sizeof p);
     assert_int_equal(weir_predict(&p.known, sizeof p, "bloom memory=1K", &later.known, NULL),
@@ -483,25 +484,24 @@ static void a_struct_may_be_of_another_version(void **state)
                                   "bloom memory=1K", &later.known, NULL),
                      WEIR_OK);
     assert_true(q.known.fpr == p.known.fpr && q.known.classes == UINT32_MAX);
-    assert_true(weir_cost(&p.known, sizeof p, &later.known, &wish) > 0);
 
     later.more = 1;
     assert_int_equal(weir_choose(&p.known, sizeof p, "bloom", &later.known, &wish, &error),
                      WEIR_UNSUPPORTED);
-    assert_string_equal(error.text, "struct weir_stream says what only a later version of libweir "
-                                    "understands");
+    assert_string_equal(error.text, "struct weir_stream: it sets a field that this version of "
+                                    "libweir does not have; set it to 0 or update libweir");
     later.more = 0;
     wish.size = 0;
     assert_int_equal(weir_min_memory(&p.known, sizeof p, "bloom", &later.known, &wish, &error),
                      WEIR_BAD_CONFIG);
-    assert_string_equal(error.text, "size in struct weir_plan_request is not its sizeof");
-    assert_true(isnan(weir_cost(&p.known, sizeof p, &later.known, &wish)));
+    assert_string_equal(
+        error.text, "struct weir_plan_request: invalid size; set its first field to its sizeof");
     later.known.size = 0;
     assert_true(isnan(weir_stream_distinct(&later.known)));
 }
 
-/* As if the struct had grown since: who was compiled with the first is understood. */
-static void a_struct_that_grows_keeps_its_callers(void **state)
+/* If the struct has grown, programs compiled with the first version still work. */
+static void a_struct_can_grow_without_recompiling_callers(void **state)
 {
     struct grown {
         size_t size;
@@ -524,25 +524,25 @@ static void a_struct_that_grows_keeps_its_callers(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        law_test(what_is_completed_is_what_would_be_opened),
-        cmocka_unit_test(sketches_and_screens_are_completed_too),
-        cmocka_unit_test(without_a_seed_each_completion_has_its_own),
-        cmocka_unit_test(what_cannot_be_completed_is_refused_as_by_open),
-        cmocka_unit_test(there_is_nothing_of_a_kind_that_is_not_known),
+        property_test(what_is_completed_is_what_would_be_opened),
+        cmocka_unit_test(specs_of_sketches_and_screens_are_completed),
+        cmocka_unit_test(each_completion_without_a_seed_gets_another_one),
+        cmocka_unit_test(completion_and_open_reject_the_same_specs),
+        cmocka_unit_test(an_unknown_kind_has_no_algorithms),
         cmocka_unit_test(a_parameter_is_read_from_a_spec),
-        cmocka_unit_test(what_a_spec_names_is_found_by_its_name_alone),
-        cmocka_unit_test(what_is_a_matter_of_size_is_divided),
+        cmocka_unit_test(an_algorithm_is_found_by_the_name_in_its_spec),
+        cmocka_unit_test(sizes_are_divided_among_shards),
         cmocka_unit_test(every_filter_can_be_divided),
-        law_test(traits_are_what_the_filter_does),
-        cmocka_unit_test(filters_keep_or_last_as_they_say),
+        property_test(traits_are_what_the_filter_does),
+        cmocka_unit_test(filters_keep_or_forget_as_their_traits_state),
         cmocka_unit_test(traits_follow_the_parameters),
-        cmocka_unit_test(sketches_do_what_they_say),
-        cmocka_unit_test(screens_do_what_they_say),
-        cmocka_unit_test(a_stream_is_refused_in_the_same_words),
-        cmocka_unit_test(a_saved_spec_is_restored_only_as_it_is_written),
+        cmocka_unit_test(sketches_match_their_traits),
+        cmocka_unit_test(screens_match_their_traits),
+        cmocka_unit_test(invalid_streams_have_the_same_messages),
+        cmocka_unit_test(a_saved_spec_is_only_accepted_as_written),
         cmocka_unit_test(parameters_that_a_saved_spec_lacks_are_zero),
-        cmocka_unit_test(a_struct_may_be_of_another_version),
-        cmocka_unit_test(a_struct_that_grows_keeps_its_callers),
+        cmocka_unit_test(structs_of_other_versions_are_accepted),
+        cmocka_unit_test(a_struct_can_grow_without_recompiling_callers),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

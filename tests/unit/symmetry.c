@@ -1,12 +1,12 @@
-/* symmetry.c - what filters have, sketches and screens have too: saved into a buffer,
- * loaded from a source, cloned, cleared, merged; and a store can end a check. */
+/* symmetry.c - sketches and screens support the same calls as filters: save into a buffer, load
+ * from a source, clone, clear, merge; and a store can end a check. */
 #include "support/golden.h"
 #include "support/screened.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* A source: what it has left. */
+/* A source; context is the rest of the bytes. */
 static bool give(void *context, void *data, size_t size)
 {
     struct blob *left = context;
@@ -19,13 +19,24 @@ static bool give(void *context, void *data, size_t size)
     return true;
 }
 
-/* One handle of either kind: how it is saved, loaded and closed. */
+/* A saved sketch or screen, and how to save and load one. */
 struct subject {
     struct blob saved;
     uint64_t bytes;
+    uint64_t (*save)(const void *handle, void *buffer, size_t size, struct weir_error *error);
     bool (*loads)(struct blob from, struct blob *again, const struct weir_options *options,
                   struct weir_error *error);
 };
+
+static uint64_t save_sketch(const void *handle, void *buffer, size_t size, struct weir_error *error)
+{
+    return weir_sketch_save_buffer(handle, buffer, size, error);
+}
+
+static uint64_t save_screen(const void *handle, void *buffer, size_t size, struct weir_error *error)
+{
+    return weir_screen_save_buffer(handle, buffer, size, error);
+}
 
 static bool loads_sketch(struct blob from, struct blob *again, const struct weir_options *options,
                          struct weir_error *error)
@@ -51,12 +62,19 @@ static bool loads_screen(struct blob from, struct blob *again, const struct weir
     return status == WEIR_OK;
 }
 
-static void a_source_gives_the_same(const struct subject *s)
+static void assert_saves_and_loads(const void *handle, const struct subject *s)
 {
+    size_t size = s->saved.size;
+    uint8_t *buffer = calloc(1, size + 1);
     struct weir_options options = {.size = sizeof options, .max_bytes = s->bytes};
     struct weir_error error = {0};
     struct blob again, b = s->saved;
 
+    assert_int_equal(s->save(handle, buffer, size - 1, &error), 0);
+    assert_int_equal(error.status, WEIR_WRITE_FAILED);
+    assert_int_equal(s->save(handle, buffer, size + 1, NULL), size);
+    assert_memory_equal(buffer, b.data, size);
+    free(buffer);
     assert_true(s->loads(b, &again, &options, &error));
     assert_same_blob(b, again);
     blob_free(again);
@@ -69,54 +87,35 @@ static void a_source_gives_the_same(const struct subject *s)
     }
     b.data[b.size / 2] ^= 4;
     assert_false(s->loads(b, &again, NULL, &error));
-    b.data[b.size / 2] ^= 4;
+    blob_free(b);
 }
 
 /* ---- sketches ---- */
 
-static void a_sketch_is_saved_and_loaded_as_a_filter(void **state)
+static void a_sketch_saves_and_loads_like_a_filter(void **state)
 {
-    struct weir_error error;
-
     (void)state;
     for (size_t i = 0; golden_sketch(i); i++) {
         weir_sketch *s = golden_counted(golden_sketch(i));
-        struct subject subject = {sketch_blob(s), weir_sketch_stats_of(s).bytes, loads_sketch};
-        size_t size = subject.saved.size;
-        uint8_t *buffer = calloc(1, size + 1);
 
-        assert_int_equal(weir_sketch_save_buffer(s, buffer, size - 1, &error), 0);
-        assert_int_equal(error.status, WEIR_WRITE_FAILED);
-        assert_int_equal(weir_sketch_save_buffer(s, buffer, size + 1, NULL), size);
-        assert_memory_equal(buffer, subject.saved.data, size);
-        a_source_gives_the_same(&subject);
-        free(buffer);
-        blob_free(subject.saved);
+        assert_saves_and_loads(s, &(struct subject){sketch_blob(s), weir_sketch_stats_of(s).bytes,
+                                                    save_sketch, loads_sketch});
         weir_sketch_close(s);
     }
 }
 
 /* ---- screens ---- */
 
-static void a_screen_is_saved_and_loaded_as_a_filter(void **state)
+static void a_screen_saves_and_loads_like_a_filter(void **state)
 {
     const struct weir_algorithm *about;
-    struct weir_error error;
 
     (void)state;
     for (size_t i = 0; (about = weir_algorithm_at(WEIR_KIND_SCREEN, i)); i++) {
         weir_screen *s = golden_screen(about->name);
-        struct subject subject = {screen_blob(s), weir_screen_stats_of(s).bytes, loads_screen};
-        size_t size = subject.saved.size;
-        uint8_t *buffer = calloc(1, size + 1);
 
-        assert_int_equal(weir_screen_save_buffer(s, buffer, size - 1, &error), 0);
-        assert_int_equal(error.status, WEIR_WRITE_FAILED);
-        assert_int_equal(weir_screen_save_buffer(s, buffer, size + 1, NULL), size);
-        assert_memory_equal(buffer, subject.saved.data, size);
-        a_source_gives_the_same(&subject);
-        free(buffer);
-        blob_free(subject.saved);
+        assert_saves_and_loads(s, &(struct subject){screen_blob(s), weir_screen_stats_of(s).bytes,
+                                                    save_screen, loads_screen});
         weir_screen_close(s);
     }
 }
@@ -135,14 +134,14 @@ static void a_screen_is_cloned_and_cleared(void **state)
         weir_screen_config(s, config, sizeof config);
         assert_int_equal(weir_screen_open(&fresh, config, NULL), WEIR_OK);
         assert_same_screen(s, fresh);
-        assert_int_equal(weir_screen_stats_of(twin).checked > 0, true); /* has its own memory */
+        assert_int_equal(weir_screen_stats_of(twin).checked > 0, true); /* it has its own memory */
         weir_screen_close(s);
         weir_screen_close(twin);
         weir_screen_close(fresh);
     }
 }
 
-/* Half of a set in each of two: both in one is the same as all in one. */
+/* Half of a set in each of two screens: merged, they equal one with the whole set. */
 static void sets_are_merged(const char *spec)
 {
     struct counted c = counted_of(10, 1000, 0, 5);
@@ -163,7 +162,7 @@ static void sets_are_merged(const char *spec)
     counted_free(c);
 }
 
-/* What one of two has asked for, both together need not ask again. */
+/* Keys that one of two screens has looked up need not be looked up after merging. */
 static void answers_are_merged(const char *spec)
 {
     struct counted c = counted_of(400, 100, 0, 5);
@@ -195,7 +194,7 @@ static void screens_are_merged(void **state)
     answers_are_merged("dabf memory=64K seed=3");
 }
 
-static void what_cannot_be_merged_is_told(void **state)
+static void merging_is_refused_with_a_reason(void **state)
 {
     static const char *const refused[] = {"cache memory=1K seed=1",
                                           "strict memory=1K verdicts=64 seed=1",
@@ -227,7 +226,7 @@ static void what_cannot_be_merged_is_told(void **state)
 #define BATCH 40
 
 struct ending {
-    size_t ends_at; /* the key of the batch that it does not answer, and ends at */
+    size_t ends_at; /* the store ends the check at this key of the batch */
     size_t calls;
 };
 
@@ -244,7 +243,7 @@ static bool answer_up_to(void *context, const struct weir_bytes *keys, size_t n,
     return e->ends_at >= BATCH;
 }
 
-/* What comes before the key it ends at is answered, the rest is as never shown. */
+/* Keys before that one get their answers; the others are not recorded. */
 static void ends_at(const char *spec, size_t at)
 {
     uint64_t numbers[BATCH];
@@ -272,7 +271,7 @@ static void ends_at(const char *spec, size_t at)
     weir_screen_close(shorter);
 }
 
-static void a_store_ends_a_check(void **state)
+static void a_store_can_end_a_check(void **state)
 {
     static const char *const specs[] = {"cache memory=4K seed=1", "dabf memory=4K seed=1",
                                         "strict memory=4K seed=1", "none seed=1"};
@@ -283,8 +282,8 @@ static void a_store_ends_a_check(void **state)
             ends_at(specs[i], at);
 }
 
-/* More keys than a batch has: those of the next are not asked for. */
-static void what_is_ended_stays_so(void **state)
+/* More keys than a batch has: those of the next batch are not looked up. */
+static void an_ended_check_stays_ended(void **state)
 {
     size_t n = WEIR_SCREEN_BATCH + 5;
     uint64_t *numbers = calloc(n, sizeof *numbers);
@@ -312,13 +311,13 @@ static void what_is_ended_stays_so(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_sketch_is_saved_and_loaded_as_a_filter),
-        cmocka_unit_test(a_screen_is_saved_and_loaded_as_a_filter),
+        cmocka_unit_test(a_sketch_saves_and_loads_like_a_filter),
+        cmocka_unit_test(a_screen_saves_and_loads_like_a_filter),
         cmocka_unit_test(a_screen_is_cloned_and_cleared),
         cmocka_unit_test(screens_are_merged),
-        cmocka_unit_test(what_cannot_be_merged_is_told),
-        cmocka_unit_test(a_store_ends_a_check),
-        cmocka_unit_test(what_is_ended_stays_so),
+        cmocka_unit_test(merging_is_refused_with_a_reason),
+        cmocka_unit_test(a_store_can_end_a_check),
+        cmocka_unit_test(an_ended_check_stays_ended),
     };
 
     return cmocka_run_group_tests_name("symmetry", tests, NULL, NULL);

@@ -1,4 +1,4 @@
-/* text.c - the readers and writers of weir's one grammar. */
+/* text.c - parsing and printing of sizes, counts and rates. */
 #include "support/support.h"
 
 #include <string.h>
@@ -51,7 +51,7 @@ static void sizes_are_powers_of_1024_and_bits(void **state)
     assert_read(span_size, "2305843009213693951", UINT64_MAX - 7);
 }
 
-static void sizes_refuse_what_is_no_size(void **state)
+static void sizes_refuse_invalid_text(void **state)
 {
     const char *bad[] = {"",
                          "K",
@@ -105,7 +105,7 @@ static void counts_are_powers_of_1000(void **state)
     assert_read(span_count, "1.000000000000000000", 1);
 }
 
-static void counts_refuse_what_is_no_count(void **state)
+static void counts_refuse_invalid_text(void **state)
 {
     const char *bad[] = {"",
                          "k",
@@ -127,7 +127,7 @@ static void counts_refuse_what_is_no_count(void **state)
         assert_not_read(span_count, bad[i]);
 }
 
-static void whole_numbers_take_no_unit(void **state)
+static void whole_numbers_have_no_unit(void **state)
 {
     (void)state;
     assert_read(span_whole, "0", 0);
@@ -157,7 +157,7 @@ static void rates_are_fractions_percentages_or_powers(void **state)
     }
 }
 
-static void rates_refuse_what_is_no_rate(void **state)
+static void rates_refuse_invalid_text(void **state)
 {
     const char *bad[] = {"",
                          "%",
@@ -185,7 +185,7 @@ static void rates_refuse_what_is_no_rate(void **state)
             fail_msg("'%s' is taken, as %g", bad[i], got);
 }
 
-static void readers_never_look_past_their_span(void **state)
+static void parsers_read_only_their_span(void **state)
 {
     uint64_t got;
 
@@ -256,7 +256,7 @@ static void rates_are_written_to_three_digits_rounded_up(void **state)
     assert_double(0, "0");
 }
 
-static void writers_cut_what_does_not_fit(void **state)
+static void writers_truncate_to_the_buffer(void **state)
 {
     char buffer[8] = "-------";
 
@@ -277,17 +277,17 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sizes_are_powers_of_1024_and_bits),
-        cmocka_unit_test(sizes_refuse_what_is_no_size),
+        cmocka_unit_test(sizes_refuse_invalid_text),
         cmocka_unit_test(counts_are_powers_of_1000),
-        cmocka_unit_test(counts_refuse_what_is_no_count),
-        cmocka_unit_test(whole_numbers_take_no_unit),
+        cmocka_unit_test(counts_refuse_invalid_text),
+        cmocka_unit_test(whole_numbers_have_no_unit),
         cmocka_unit_test(rates_are_fractions_percentages_or_powers),
-        cmocka_unit_test(rates_refuse_what_is_no_rate),
-        cmocka_unit_test(readers_never_look_past_their_span),
+        cmocka_unit_test(rates_refuse_invalid_text),
+        cmocka_unit_test(parsers_read_only_their_span),
         cmocka_unit_test(numbers_are_written_in_full),
         cmocka_unit_test(billionths_are_written_as_fractions),
         cmocka_unit_test(rates_are_written_to_three_digits_rounded_up),
-        cmocka_unit_test(writers_cut_what_does_not_fit),
+        cmocka_unit_test(writers_truncate_to_the_buffer),
     };
 
     return cmocka_run_group_tests_name("text", tests, NULL, NULL);

@@ -1,6 +1,6 @@
-/* time_lines.c - what time_text.py runs: lines of FORMAT, TEXT and the NEXT field, with
- * tabs between, become lines of microseconds, or - where the text is no such time.
- * The format "guess" puts the form before it. */
+/* time_lines.c - helper of time_text.py: reads lines of FORMAT, TEXT and the NEXT field, separated
+ * by tabs, and prints microseconds, or - if the text is not such a time. With the format "guess" it
+ * also prints the detected format. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

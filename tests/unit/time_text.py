@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""time_text.py PROGRAM - the times of tool/pipe/time_text.c against Python's datetime."""
+"""time_text.py PROGRAM - compares the times of tool/pipe/time_text.c with Python's datetime."""
 import random
 import subprocess
 import sys
@@ -10,7 +10,7 @@ DRAW = random.Random(1)
 
 
 def read(rows):
-    """The answers to rows of format, text and perhaps next field."""
+    """Returns the results for rows of format, text and optionally the next field."""
     lines = "".join("\t".join(row) + "\n" for row in rows)
     done = subprocess.run([sys.argv[1]], input=lines.encode(), stdout=subprocess.PIPE, check=True)
     answers = done.stdout.decode().splitlines()
@@ -41,7 +41,7 @@ def compare(rows, expected):
         assert got == want, f"{row} is {got}, not {want}"
 
 
-# ---- laws ----
+# ---- tests ----
 
 def rfc3339_times_are_pythons():
     all = list(moments(20000))

@@ -1,5 +1,5 @@
-/* verdicts.c - the screen of our own beside a plain model of it, its error, and
- * how old its verdicts can be. */
+/* verdicts.c - the verdict cache (screen cache), compared with a plain model; its error rate and
+ * the age of its verdicts. */
 #include "support/screened.h"
 
 #include <stdio.h>
@@ -13,9 +13,9 @@
 
 #define DRAWS 20000
 
-/* ---- the verdict cache beside a model ---- */
+/* ---- comparison with a model ---- */
 
-/* A line as a plain list: prints of 32 bits, of which the width's count. */
+/* A line as a plain list of 32-bit fingerprints, compared by their first bits. */
 struct model_line {
     uint32_t index, n;
     uint32_t print[64];
@@ -70,7 +70,7 @@ static void model_narrow(struct model_line *l)
             i++;
 }
 
-/* The answer, and whether the store was needed for it. */
+/* The answer, and whether it needed the store. */
 static uint8_t model_check(struct model *m, struct hash128 h, bool truth, bool *asked)
 {
     struct model_line *l = &m->lines[bits_scale(h.lo, m->n)];
@@ -123,7 +123,7 @@ static void assert_as_modelled(uint64_t lines, uint32_t width, uint32_t slots)
     counted_free(c);
 }
 
-static void verdicts_are_kept_as_in_a_plain_list(void **state)
+static void verdicts_equal_those_of_a_plain_list(void **state)
 {
     static const uint8_t widths[] = {8, 9, 10, 11, 12, 13, 14, 15, 16, 20, 24, 32};
 
@@ -136,7 +136,7 @@ static void verdicts_are_kept_as_in_a_plain_list(void **state)
     }
 }
 
-/* ---- compiled for newer processors ---- */
+/* ---- processor paths ---- */
 
 #define LINES 13
 
@@ -160,7 +160,7 @@ static void show_both(const struct verdict_paths *paths, const struct verdict_li
 
 static void assert_equal_paths(const struct verdict_paths *paths)
 {
-    static const uint32_t most[] = {LINES_SLOTS_MOST, 30, 7, 1};
+    static const uint32_t most[] = {LINES_SLOTS_MAX, 30, 7, 1};
 
     for (uint32_t i = 0; i < LINE_WIDTHS * 4; i++) {
         uint8_t a[LINES * LINE_BYTES] = {0}, b[LINES * LINE_BYTES] = {0};
@@ -189,12 +189,11 @@ static void all_paths_keep_the_same_verdicts(void **state)
 #endif
 }
 
-/* ---- the verdict cache: error and age ---- */
+/* ---- error rate and age ---- */
 
-/* Keys that never came before, shown to lines that are full: a hit is a false
- * match. 200,000 of them at an error of 0.22, 0.0204 and 0.0044: 5 standard
- * deviations are 2, 8 and 17 %. */
-static void false_matches_come_as_often_as_it_says(void **state)
+/* New keys in full lines: every hit is a false match. 200,000 keys at an error of 0.22, 0.0204 and
+ * 0.0044: 5 standard deviations are 2, 8 and 17 %. */
+static void false_matches_occur_at_the_reported_rate(void **state)
 {
     static const struct {
         uint32_t width;
@@ -231,7 +230,7 @@ static void false_matches_come_as_often_as_it_says(void **state)
     counted_free(c);
 }
 
-/* The store changes its mind about every key. */
+/* The store reverses its answer for every key. */
 static void no_verdict_is_older_than_the_window(void **state)
 {
     static const uint32_t memories[] = {16384, 16384, 256}, windows[] = {500, 100, 900};
@@ -239,7 +238,7 @@ static void no_verdict_is_older_than_the_window(void **state)
     uint8_t *answers = calloc(DRAWS, 1);
 
     (void)state;
-    for (size_t i = 0; i < 3; i++) { /* more records than lines in a window, and fewer */
+    for (size_t i = 0; i < 3; i++) { /* a window with more records than lines, and one with fewer */
         struct store s = store_of(&c);
         char spec[SPEC];
         uint64_t wrong = 0;
@@ -265,8 +264,8 @@ static void no_verdict_is_older_than_the_window(void **state)
     counted_free(c);
 }
 
-/* A step of time per draw: the store changes its mind in the middle, and a span later nobody is
- * told the old answer; saved and loaded in between, it is the same. */
+/* Time advances with each draw. The store changes its answers in the middle; a span later no old
+ * answer is returned. Saving and loading in between changes nothing. */
 static void no_verdict_is_older_than_the_span(void **state)
 {
     static const char *const specs[] = {"cache memory=16K width=32 span=64s seed=1",
@@ -286,7 +285,7 @@ static void no_verdict_is_older_than_the_span(void **state)
             weir_screen_advance(w, 1600000000000 + at * 100); /* a span is 640 draws */
             screen_draws(w, &s, at, at + 1, 1, answers);
             bool is_wrong = answers[at] != store_has(&s, c.draws[at]);
-            /* what was no member when strict was told the set stays none */
+            /* keys that were not members when strict was built stay non-members */
             bool is_late = is_wrong && (i < 2 || answers[at] == WEIR_MEMBER);
 
             assert_true(!is_late || at < 10000 + 640);
@@ -297,7 +296,7 @@ static void no_verdict_is_older_than_the_span(void **state)
                 assert_int_equal(
                     weir_screen_load_buffer(&twin, saved.data, saved.size, NULL, NULL, NULL),
                     WEIR_OK);
-                weir_screen_advance(twin, 1600000000000); /* it never goes back */
+                weir_screen_advance(twin, 1600000000000); /* earlier times are ignored */
                 assert_same_screen(w, twin);
                 weir_screen_close(w);
                 w = twin;
@@ -313,8 +312,8 @@ static void no_verdict_is_older_than_the_span(void **state)
     counted_free(c);
 }
 
-/* A leap forgets all, the first call nothing. */
-static void a_leap_of_time_forgets_all_verdicts(void **state)
+/* A jump evicts everything; the first call evicts nothing. */
+static void a_jump_in_time_evicts_all_verdicts(void **state)
 {
     struct counted c = counted_of(2000, 50, 0.5, 8);
     struct store s = store_of(&c);
@@ -338,12 +337,12 @@ static void a_leap_of_time_forgets_all_verdicts(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(verdicts_are_kept_as_in_a_plain_list),
+        cmocka_unit_test(verdicts_equal_those_of_a_plain_list),
         cmocka_unit_test(all_paths_keep_the_same_verdicts),
-        cmocka_unit_test(false_matches_come_as_often_as_it_says),
+        cmocka_unit_test(false_matches_occur_at_the_reported_rate),
         cmocka_unit_test(no_verdict_is_older_than_the_window),
         cmocka_unit_test(no_verdict_is_older_than_the_span),
-        cmocka_unit_test(a_leap_of_time_forgets_all_verdicts),
+        cmocka_unit_test(a_jump_in_time_evicts_all_verdicts),
     };
 
     return cmocka_run_group_tests_name("verdicts", tests, NULL, NULL);

@@ -1,40 +1,42 @@
-/* command.h - what a command is, and which options it takes. The commands
- * themselves are listed in main.c. */
+/* command.h - commands (the list is in main.c) and the options they take (the table is in
+ * option_table.c). */
 #ifndef WEIR_CLI_COMMAND_H
 #define WEIR_CLI_COMMAND_H
 
-struct options;
+#include "cli/options.h"
 
-/* Which options a command takes; see option_table.c. */
+/* Groups of options; a command takes several. */
 enum {
-    TAKES_FILTER = 1,   /* what the filter is to be like */
-    TAKES_RECORDS = 2,  /* what records and keys are */
-    TAKES_OUTPUT = 4,   /* where records go */
-    TAKES_STATE = 8,    /* a state file */
-    TAKES_THREADS = 16, /* how many work */
-    TAKES_STATS = 32,   /* a report on standard error */
-    TAKES_KEYS = 64,    /* weir filter's own */
-    TAKES_INFO = 128,   /* weir info's own */
-    TAKES_QUIET = 256,
-    TAKES_FILE = 512,   /* a filter file to write */
-    TAKES_TRUTH = 1024, /* weir eval's own */
-    TAKES_IMPORTANCE = 2048,
-    TAKES_SKETCH = 4096,      /* what is counted, and in which sketch */
-    TAKES_QUERY = 8192,       /* weir count's own */
-    TAKES_TOP = 16384,        /* weir top's own */
-    TAKES_DEDUP = 32768,      /* weir dedup's own */
-    TAKES_CHECK = 65536,      /* weir check's own */
-    TAKES_STORE = 131072,     /* how to deal with a store */
-    TAKES_PLAN = 262144,      /* weir plan's own */
-    TAKES_ASK = 524288,       /* weir ask's own */
-    TAKES_LIST = 1048576,     /* weir list's own */
-    TAKES_FIXED = 2097152,    /* weir build's own */
-    TAKES_FULL = 4194304,     /* keys go into a filter, which may fill */
-    TAKES_TIME = 8388608,     /* records that say when they were made */
-    TAKES_AT = 16777216,      /* the filter may live in servers, */
-    TAKES_WAIT = 33554432,    /* where keys are shown to it */
-    TAKES_VERSION = 67108864, /* weir version's own */
-    TAKES_MADE = 134217728    /* a filter that was made by another run */
+    TAKES_FILTER = 1 << 0,  /* the filter to open */
+    TAKES_RECORDS = 1 << 1, /* the format of records and keys */
+    TAKES_OUTPUT = 1 << 2,  /* where and how records are written */
+    TAKES_STATE = 1 << 3,   /* a state file */
+    TAKES_THREADS = 1 << 4, /* threads and shards */
+    TAKES_STATS = 1 << 5,   /* a report on standard error */
+    TAKES_KEYS = 1 << 6,    /* weir filter */
+    TAKES_INFO = 1 << 7,    /* weir info */
+    TAKES_QUIET = 1 << 8,
+    TAKES_FILE = 1 << 9,   /* a filter file to write */
+    TAKES_TRUTH = 1 << 10, /* weir eval */
+    TAKES_IMPORTANCE = 1 << 11,
+    TAKES_SKETCH = 1 << 12,  /* what to count, in which sketch */
+    TAKES_QUERY = 1 << 13,   /* weir count */
+    TAKES_TOP = 1 << 14,     /* weir top */
+    TAKES_DEDUP = 1 << 15,   /* weir dedup */
+    TAKES_CHECK = 1 << 16,   /* weir check */
+    TAKES_STORE = 1 << 17,   /* timeouts and retries of a store */
+    TAKES_PLAN = 1 << 18,    /* weir plan */
+    TAKES_ASK = 1 << 19,     /* weir ask */
+    TAKES_LIST = 1 << 20,    /* weir list */
+    TAKES_FIXED = 1 << 21,   /* weir build */
+    TAKES_FULL = 1 << 22,    /* keys are inserted, so the filter may fill up */
+    TAKES_TIME = 1 << 23,    /* event time */
+    TAKES_AT = 1 << 24,      /* the filter may be in servers */
+    TAKES_WAIT = 1 << 25,    /* keys are inserted in servers */
+    TAKES_VERSION = 1 << 26, /* weir version */
+    TAKES_MADE = 1 << 27,    /* a filter that another run created */
+    TAKES_GROW = 1 << 28,    /* weir grow */
+    TAKES_REJECTS = 1 << 29  /* a file of rejected records, an audit summary */
 };
 
 struct command {
@@ -43,14 +45,36 @@ struct command {
     const char *does;     /* one line */
     unsigned takes;
     int (*run)(const struct options *o);
-    const char *more; /* lines that help has before the options; may be NULL */
+    const char *examples; /* lines of help before the options; may be NULL */
 };
 
-/* NULL if there is none of that name. */
+/* NULL if there is no such command. */
 const struct command *command_find(const char *name);
 const struct command *command_at(unsigned i); /* NULL after the last */
 
-/* Say that there is none, and which may be meant. EXIT_ERROR. */
-int command_refuse(const char *name);
+/* Report an unknown command and suggest the closest one. Returns EXIT_ERROR. */
+int command_reject(const char *name);
+
+/* A row of the option table. The value goes to `read`, or to the member at `offset`: as one of the
+ * words of `takes`, as a number, as text, or as true. */
+struct option_row {
+    const char *name;
+    char letter;       /* 0: none */
+    const char *takes; /* name of the value in help; NULL: a switch */
+    unsigned who;      /* TAKES_... of the commands that have it */
+    const char *help;
+    bool (*read)(struct options *o, const char *value); /* NULL: store at `offset` */
+    bool is_word;         /* the index of the word in takes ("stop|pass|drop") */
+    uint32_t max;         /* a number from 1 to max, if max is not 0 */
+    size_t offset;        /* in struct options */
+    const char *expected; /* for the message on an invalid value, if `takes` is not enough */
+    unsigned without;     /* TAKES_... of commands with a row of their own */
+    bool repeats;         /* may be given several times: read() joins or collects the values */
+};
+
+#define OPTION_ROWS_MAX 128
+
+extern const struct option_row option_rows[];
+extern const int option_count;
 
 #endif

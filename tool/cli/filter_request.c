@@ -37,7 +37,7 @@ static bool add(char *spec, const char *before, const char *text)
     return (size_t)snprintf(spec + used, room, "%s%s%s", used ? " " : "", before, text) < room;
 }
 
-/* -i says where importance is, -S importance= how it counts. */
+/* -i names the field of importance, -S importance= the scale (default: percentile). */
 bool request_spec(const struct filter_request *w, const char *name, const char *seed,
                   char spec[SPEC_MAX])
 {
@@ -77,7 +77,7 @@ static const char *nearest_parameter(enum weir_kind kind, const struct weir_algo
     return nearest(word, names);
 }
 
-/* The name that -a or -S perhaps meant, if it has a wrong one; else NULL. */
+/* A suggestion if the name of -a or -S is unknown; else NULL. */
 static const char *meant(const struct filter_request *w, enum weir_kind kind, const char *spec)
 {
     const struct weir_algorithm *of = weir_find_algorithm(kind, spec);
@@ -109,7 +109,7 @@ bool request_complete(const struct filter_request *w, enum weir_kind kind, const
     struct weir_error error;
 
     if (!request_spec(w, name, seed, joined))
-        return reject("the options of the %s are too long", kinds[kind]);
+        return reject("the options of the %s exceed %d bytes; shorten them", kinds[kind], SPEC_MAX);
     return weir_spec_complete(kind, joined, spec, WEIR_SPEC_MAX, &error) == WEIR_OK ||
            request_reject(w, kind, joined, error.text);
 }
@@ -124,7 +124,7 @@ bool request_is_held(const struct filter_request *w, enum weir_kind kind, const 
         return false;
     return strcmp(held, spec) == 0 ||
            reject(
-               "%s was saved by another %s, '%s', where now '%s' is asked for; leave the options "
-               "out to go on with it, or remove the file to start anew",
+               "%s: saved with another %s, '%s'; the options request '%s'. Remove the options to "
+               "continue with it, or the file to start from scratch",
                path, kinds[kind], held, spec);
 }

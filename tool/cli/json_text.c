@@ -8,7 +8,7 @@
 
 #include "cli/messages.h"
 #include "cli/print.h"
-#include "cli/utf8.h"
+#include "cli/normalize.h"
 
 #define REPLACEMENT "\xef\xbf\xbd" /* U+FFFD */
 
@@ -64,7 +64,7 @@ bool json_print(json_t *value, size_t flags)
         puts(text);
     free(text);
     json_decref(value);
-    return text || reject("memory is short");
+    return text || reject("out of memory");
 }
 
 static void print_cell(const json_t *value)
@@ -102,7 +102,7 @@ bool json_print_tsv(json_t *value)
     size_t i;
 
     if (!value)
-        return reject("memory is short");
+        return reject("out of memory");
     if (json_is_object(value)) {
         print_row(value, true);
         print_row(value, false);
@@ -121,17 +121,17 @@ bool json_print_tsv(json_t *value)
 
 #define EACH(byte) (UINT64_C(0x0101010101010101) * (byte))
 
-/* How many of the next 8 bytes are ASCII that a JSON string has as it is. */
+/* The number of leading bytes, of 8, that a JSON string contains unescaped. */
 static size_t count_plain(uint64_t x)
 {
     uint64_t quote = x ^ EACH('"'), backslash = x ^ EACH('\\');
     uint64_t stop = (quote - EACH(1)) | (backslash - EACH(1)) | (x - EACH(' ')) | x;
 
-    stop &= EACH(0x80); /* the lowest is exact: nothing is borrowed from below it */
+    stop &= EACH(0x80); /* the lowest set bit is exact: no borrow from below */
     return stop ? (size_t)__builtin_ctzll(stop) / 8 : 8;
 }
 
-/* One that is a control character, a quote, a backslash or not ASCII. At most 6 bytes. */
+/* Escape one control character, quote, backslash or non-ASCII character: at most 6 bytes. */
 static size_t escape(const char **from, const char *end, char *to)
 {
     static const char hex[] = "0123456789abcdef";
@@ -140,7 +140,7 @@ static size_t escape(const char **from, const char *end, char *to)
     uint8_t c = (uint8_t) * *from;
 
     if (c >= 0x80) {
-        char first[5] = ""; /* a NUL ends what the text ends within */
+        char first[5] = ""; /* the NUL ends a truncated character */
         size_t left = (size_t)(end - *from);
 
         memcpy(first, *from, left < 4 ? left : 4);
@@ -172,7 +172,7 @@ size_t json_escape(const char **from, const char *end, char *to, size_t room)
 
     while (*from < end && to <= last) {
         size_t left = (size_t)(end - *from);
-        uint64_t next = 0; /* whose zeros are not plain */
+        uint64_t next = 0; /* zero bytes are not plain */
 
         if (left >= 8)
             memcpy(&next, *from, 8);

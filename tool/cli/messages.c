@@ -1,4 +1,4 @@
-/* messages.c - messages, and guessing what was meant. */
+/* messages.c - messages on standard error, and suggestions for misspelled words. */
 #include "cli/messages.h"
 
 #include <stdarg.h>
@@ -6,12 +6,12 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/utf8.h"
+#include "cli/normalize.h"
 
 #define WORD_MAX 32
 
-/* Control characters, C0 and C1, become '?'. C1 are two bytes in UTF-8, and one in a text that
- * is none. Returns the size then. */
+/* Replace control characters (C0 and C1) by '?'. C1 characters are two bytes in UTF-8, one byte in
+ * other text. Returns the new size. */
 static size_t hide_controls(char *text, size_t size)
 {
     size_t to = 0, n;
@@ -29,16 +29,16 @@ static size_t hide_controls(char *text, size_t size)
     return to;
 }
 
-static void say(const char *format, va_list args)
+static void print_message(const char *format, va_list args)
 {
     char line[4096] = "weir: ";
     size_t head = strlen(line), room = sizeof line - head - 1;
     int n = vsnprintf(line + head, room, format, args);
 
     head += n < 0 ? 0 : (size_t)n < room ? (size_t)n : room - 1;
-    head = hide_controls(line, head); /* names and records may contain anything */
+    head = hide_controls(line, head); /* of names and records */
     line[head++] = '\n';
-    fwrite(line, 1, head, stderr); /* in one piece: others may write there too */
+    fwrite(line, 1, head, stderr); /* one write: other processes may share it */
 }
 
 int fail(const char *format, ...)
@@ -46,7 +46,7 @@ int fail(const char *format, ...)
     va_list args;
 
     va_start(args, format);
-    say(format, args);
+    print_message(format, args);
     va_end(args);
     return EXIT_ERROR;
 }
@@ -56,7 +56,7 @@ bool reject(const char *format, ...)
     va_list args;
 
     va_start(args, format);
-    say(format, args);
+    print_message(format, args);
     va_end(args);
     return false;
 }
@@ -66,18 +66,18 @@ void note(const char *format, ...)
     va_list args;
 
     va_start(args, format);
-    say(format, args);
+    print_message(format, args);
     va_end(args);
 }
 
-static size_t least(size_t a, size_t b, size_t c)
+static size_t min3(size_t a, size_t b, size_t c)
 {
     size_t ab = a < b ? a : b;
 
     return ab < c ? ab : c;
 }
 
-/* Edits (insert, remove, replace) from one word to another, one row at a time. */
+/* Levenshtein distance, one row at a time. */
 static size_t distance(const char *a, const char *b)
 {
     size_t row[WORD_MAX + 1], n = strlen(b);
@@ -91,7 +91,7 @@ static size_t distance(const char *a, const char *b)
         for (size_t j = 1; j <= n; j++) {
             size_t above = row[j];
 
-            row[j] = least(above + 1, row[j - 1] + 1, diagonal + (a[i - 1] != b[j - 1]));
+            row[j] = min3(above + 1, row[j - 1] + 1, diagonal + (a[i - 1] != b[j - 1]));
             diagonal = above;
         }
     }
@@ -101,14 +101,14 @@ static size_t distance(const char *a, const char *b)
 const char *nearest(const char *word, const char *const *words)
 {
     const char *best = NULL;
-    size_t least_edits = strlen(word) > 5 ? 4 : 3;
+    size_t min_edits = strlen(word) > 5 ? 4 : 3;
 
     for (; *words; words++) {
         if (strlen(*words) > WORD_MAX)
             continue;
         size_t edits = distance(word, *words);
-        if (edits < least_edits && edits < strlen(*words)) {
-            least_edits = edits;
+        if (edits < min_edits && edits < strlen(*words)) {
+            min_edits = edits;
             best = *words;
         }
     }

@@ -1,4 +1,4 @@
-/* messages.h - one message to the person at the terminal. */
+/* messages.h - messages on standard error, one line each: "weir: WHAT: problem; fix". */
 #ifndef WEIR_CLI_MESSAGES_H
 #define WEIR_CLI_MESSAGES_H
 
@@ -6,16 +6,16 @@
 
 enum { EXIT_FINE = 0, EXIT_ANSWER_NO = 1, EXIT_ERROR = 2 };
 
-/* "weir: ..." on standard error; returns EXIT_ERROR. */
+/* Print an error. Returns EXIT_ERROR. */
 int fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* The same for functions that say whether it went well: returns false. */
+/* Print an error. Returns false. */
 bool reject(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* The same for what is no error. */
+/* Print a message that is not an error. */
 void note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* The nearest of a list of words, or NULL if none is near. Ends with NULL. */
+/* The most similar word of a NULL-terminated list; NULL if none is similar. */
 const char *nearest(const char *word, const char *const *words);
 
 #endif

@@ -1,5 +1,5 @@
-/* option_groups.h - what single stages take of the command line: output, state, store,
- * measuring. Records are in records.h, filters in filter_request.h. */
+/* option_groups.h - options of single stages: output, state, store, servers, measuring. Those of
+ * records are in inputs.h, those of filters in filter_request.h. */
 #ifndef WEIR_CLI_OPTION_GROUPS_H
 #define WEIR_CLI_OPTION_GROUPS_H
 
@@ -14,33 +14,36 @@ enum emit {
     EMIT_OTHERS = EMIT_DUPLICATES
 };
 
-/* Words for the answers: not seen before, seen before, no answer (the record is malformed,
- * or a store could not tell). */
+/* --words: for new keys, for seen keys, and for records without a verdict (malformed, or the store
+ * failed). */
 struct answers {
-    char text[128]; /* that the words lie in */
+    char text[128]; /* contains the words */
     const char *word[3];
 };
 
 enum record_format {
-    RECORDS_TEXT, /* as they are */
-    RECORDS_JSON  /* an object each: the record, its key and its verdict */
+    RECORDS_TEXT, /* unchanged */
+    RECORDS_JSON  /* an object each: record, key and verdict */
 };
 
-/* What becomes of the records. */
+/* How records are written. */
 struct output {
     enum record_format format;
-    const char *path;       /* NULL: standard output */
-    bool append, overwrite; /* what the file holds stays, or is replaced even if a state knows it */
+    const char *path; /* NULL: standard output */
+    bool append, overwrite;
     enum emit emit;
-    struct answers *answers; /* --words: printed alone, one for each record; or NULL */
+    struct answers *answers; /* --words, or NULL */
+    const char *rejects;     /* file for the records that do not pass; or NULL */
+    enum record_format rejects_format;
+    const char *audit; /* file for the audit summary; or NULL */
     bool count_only;
-    bool mute; /* records are not written at all */
+    bool mute; /* write no records */
 };
 
-/* What is remembered between runs. */
+/* The state file. */
 struct state_options {
-    const char *path;       /* NULL: none is wanted */
-    const char *checkpoint; /* as it was asked for, or NULL */
+    const char *path;       /* NULL: none */
+    const char *checkpoint; /* as given, or NULL */
     double seconds;         /* between checkpoints; 0: not by time */
     uint64_t records;       /* 0: not by records */
     bool resume;
@@ -48,21 +51,21 @@ struct state_options {
 
 enum silence { SILENCE_STOPS, SILENCE_PASSES, SILENCE_DROPS };
 
-/* How long to bear with a store. */
+/* Failures of a store. */
 struct store_patience {
     double timeout; /* seconds */
     uint32_t retries;
-    enum silence silence; /* what becomes of records that it cannot tell of */
+    enum silence silence; /* for records without an answer */
 };
 
-/* A filter that lives in servers. */
+/* A filter in servers. */
 struct at_options {
-    const char *url;   /* NULL: it is here */
+    const char *url;   /* NULL: the filter is local */
     double timeout;    /* seconds */
-    uint32_t replicas; /* to wait for */
+    uint32_t replicas; /* that must confirm a write */
 };
 
-/* When a filter is past what was asked of it. */
+/* When a filter exceeds its error rate or evicts keys. */
 enum on_full { FULL_WARNS, FULL_STOPS };
 
 #define LIST_MAX 64
@@ -75,13 +78,13 @@ struct values {
 
 /* How to measure. */
 struct measures {
-    struct values algorithms, memories; /* all that were given */
-    const char *synthetic;              /* a stream instead of files */
+    struct values algorithms, memories;
+    const char *synthetic; /* a stream instead of files */
     uint64_t baseline_memory;
     bool by_importance;
     uint32_t curve, permutations; /* 0 if not given */
     const char *report;           /* page to write */
-    bool finite;                  /* the stream ends with what is there */
+    bool finite;                  /* the stream ends with these records */
 };
 
 #endif

@@ -8,16 +8,15 @@
 #include <unistd.h>
 
 #include "cli/command.h"
-#include "cli/option_table.h"
 #include "cli/messages.h"
 #include "cli/print.h"
 #include "cli/units.h"
 
-#define THREADS_MOST 16 /* unless told */
+#define DEFAULT_THREADS_MAX 16
 #define HELP 1000
-#define HELP_COLUMN 30 /* of what an option does */
-#define HELP_NARROW 8  /* the same where there is no room for two columns: below the option */
-#define NARROW 60      /* columns of a terminal that has no such room */
+#define HELP_COLUMN 30 /* of descriptions */
+#define HELP_NARROW 8  /* the same on narrow terminals, below the option */
+#define NARROW 60      /* columns of a narrow terminal */
 
 /* ---- reading the command line ---- */
 
@@ -55,7 +54,7 @@ static const struct option_row *row_of(const struct command *c, int code)
     return NULL;
 }
 
-/* Which of "stop|pass|drop" it is. */
+/* The index of a word in "stop|pass|drop". */
 static bool read_word(const char *words, const char *value, unsigned *number)
 {
     size_t size = strlen(value);
@@ -71,14 +70,14 @@ static bool read_word(const char *words, const char *value, unsigned *number)
 
 static bool read_value(struct options *o, const struct option_row *row, const char *value)
 {
-    void *at = (char *)o + row->at;
+    void *at = (char *)o + row->offset;
 
     if (row->read)
         return row->read(o, value);
     if (row->is_word)
         return read_word(row->takes, value, at);
-    if (row->most)
-        return read_number(value, at, row->most);
+    if (row->max)
+        return read_number(value, at, row->max);
     if (row->takes)
         *(const char **)at = value;
     else
@@ -86,22 +85,21 @@ static bool read_value(struct options *o, const struct option_row *row, const ch
     return true;
 }
 
-/* A second value must not replace the first unnoticed. */
 static int set_option(struct options *o, const struct option_row *row, const char *value,
                       bool *given)
 {
     if (*given && row->takes && !row->repeats)
-        return fail("--%s is given twice; give it once", row->name);
+        return fail("--%s: given twice; give it once", row->name);
     *given = true;
     if (read_value(o, row, value))
         return 0;
     if (!value)
-        return fail("--%s does not go with another format of records", row->name);
-    return fail("--%s %s does not fit: it takes %s", row->name, value,
-                row->fits ? row->fits : row->takes);
+        return fail("--%s: another record format was given before; choose one", row->name);
+    return fail("--%s %s: invalid value; expected %s", row->name, value,
+                row->expected ? row->expected : row->takes);
 }
 
-/* Is that the name, perhaps with a value behind it? */
+/* Is it the name, or NAME=VALUE? */
 static bool is_word(const char *word, const char *name)
 {
     size_t size = strlen(name);
@@ -111,7 +109,7 @@ static bool is_word(const char *word, const char *name)
 
 static int refuse(const struct command *c, const char *word)
 {
-    const char *names[OPTION_ROWS_MOST + 1];
+    const char *names[OPTION_ROWS_MAX + 1];
     const char *near, *bare = word + strspn(word, "-");
     int n = 0;
 
@@ -119,16 +117,17 @@ static int refuse(const struct command *c, const char *word)
         if (takes(c, &option_rows[i]))
             names[n++] = option_rows[i].name;
         else if (word[1] == '-' && is_word(bare, option_rows[i].name))
-            return fail("'weir %s' has no use for --%s%s; 'weir help %s' lists its options",
-                        c->name, option_rows[i].name,
-                        option_rows[i].who == TAKES_TIME ? ": nothing it does goes by time" : "",
+            return fail("--%s: not an option of 'weir %s'%s; 'weir help %s' lists its options",
+                        option_rows[i].name, c->name,
+                        option_rows[i].who == TAKES_TIME ? ", which does not use time" : "",
                         c->name);
     }
     names[n] = NULL;
     near = word[1] == '-' ? nearest(bare, names) : NULL;
     if (near)
-        return fail("'weir %s' has no option %s; did you mean --%s?", c->name, word, near);
-    return fail("'weir %s' has no option %s; 'weir help %s' lists them", c->name, word, c->name);
+        return fail("%s: unknown option of 'weir %s'; did you mean --%s?", word, c->name, near);
+    return fail("%s: unknown option of 'weir %s'; 'weir help %s' lists its options", word, c->name,
+                c->name);
 }
 
 static int refuse_code(const struct command *c, int code, char **argv)
@@ -138,13 +137,13 @@ static int refuse_code(const struct command *c, int code, char **argv)
     const char *word = by_letter ? letter : argv[optind - 1];
 
     if (code == ':')
-        return fail("%s needs a value: %s", word, row_of(c, optopt)->takes);
+        return fail("%s: no value; add %s", word, row_of(c, optopt)->takes);
     if (optopt > HELP)
-        return fail("%s takes no value", word);
+        return fail("%s: takes no value; remove it", word);
     return refuse(c, word);
 }
 
-/* ---- what goes together ---- */
+/* ---- defaults and combinations ---- */
 
 static bool is_pointer(const char *field)
 {
@@ -163,7 +162,7 @@ static bool ends_with(const char *text, size_t size, const char *ending)
     return size > n && strncmp(text + size - n, ending, n) == 0;
 }
 
-/* Of users.csv, or users.csv.gz; FORMAT_LINES: it tells nothing. */
+/* By the ending of users.csv or users.csv.gz; FORMAT_LINES if it is unknown. */
 static enum format format_of(const char *file)
 {
     static const char *const packed[] = {".gz", ".zst", ".xz"};
@@ -187,8 +186,8 @@ static enum format format_of(const char *file)
 static const char *const format_options[] = {
     [FORMAT_CSV] = "--csv", [FORMAT_TSV] = "--tsv", [FORMAT_JSONL] = "--jsonl"};
 
-/* Where a column or member is named, the names of the files say what they are, if all agree:
- * the last one, and of the others those that say anything (one may be a filter). */
+/* If a key is a column name, the format follows from the ending of the last file. Other files with
+ * a known ending must agree; one may be a filter file. */
 static void infer_by_name(struct options *o)
 {
     const char *last = o->operands ? o->operand[o->operands - 1] : "";
@@ -202,21 +201,20 @@ static void infer_by_name(struct options *o)
     o->records.format = format;
     o->records.delimiter = format == FORMAT_CSV ? ',' : format == FORMAT_TSV ? '\t' : '\0';
     if (!o->verbosity.quiet)
-        note("%s is read with %s, by its name", last, format_options[format]);
+        note("%s: reading with %s, because of its name", last, format_options[format]);
 }
 
-/* A number does not tell: the fields of lines are between blanks, which is seldom meant of
- * a file that is called .csv. */
+/* Field numbers are valid for every format, but fields separated by blanks are unlikely in .csv. */
 static void doubt_by_name(const struct options *o)
 {
     const char *last = o->operands ? o->operand[o->operands - 1] : "";
 
     if (!o->verbosity.quiet && format_of(last) != FORMAT_LINES)
-        note("%s is read as lines, with blanks between fields; did you mean %s?", last,
+        note("%s: reading lines with fields separated by blanks; did you mean %s?", last,
              format_options[format_of(last)]);
 }
 
-/* A key that can only mean one thing says what the records are. */
+/* Names imply a header, JSON pointers imply JSON. */
 static void infer(struct options *o)
 {
     const struct records *r = &o->records;
@@ -236,52 +234,58 @@ static void infer(struct options *o)
 
 static int check(const struct options *o)
 {
-    if (o->state.resume && !o->state.path)
-        return fail("--resume needs --state FILE, which says where to go on");
-    if (o->state.checkpoint && !o->state.path)
-        return fail("--checkpoint needs --state FILE, where it is saved");
+    if ((o->exact.keep > 0 || o->exact.disk) && !o->exact.dir)
+        return fail("--%s: no exact index; add --exact DIR", o->exact.disk ? "disk" : "keep");
+    if ((o->near.shingle || o->near.on_flood) && o->near.threshold == 0)
+        return fail("--%s: no texts to compare; add --near 0.8",
+                    o->near.shingle ? "shingle" : "on-flood");
+    if (o->state.resume && !o->state.path && !o->exact.dir)
+        return fail("--resume: no state to continue from; add --state FILE");
+    if (o->state.checkpoint && !o->state.path && !o->exact.dir)
+        return fail("--checkpoint: no state to save; add --state FILE");
     if ((o->output.append || o->output.overwrite) && !o->output.path)
         return fail("--%s: no file to write; add -o FILE",
                     o->output.append ? "append" : "overwrite");
     if (o->output.append && o->output.overwrite)
         return fail("--append and --overwrite exclude each other; choose one");
     if (o->shards > SHARDS_MAX && !o->at.url)
-        return fail("--shards %u does not fit: it takes a number from 1 to 256, with --at to 1024",
-                    o->shards);
+        return fail(
+            "--shards %u: invalid value; expected a number from 1 to 256, with --at to 1024",
+            o->shards);
     if (o->at.replicas && !o->at.url)
-        return fail("--wait needs --at URL, whose replicas are waited for");
+        return fail("--wait: no servers; add --at URL");
     if (!o->records.time.field && (o->records.time.format || o->records.time.limited))
-        return fail("--%s needs --time FIELD, which says where the time is",
+        return fail("--%s: no event time; add --time FIELD",
                     o->records.time.format ? "time-format" : "lateness");
     if (o->records.nul && o->records.format == FORMAT_CSV)
-        return fail("-z does not go with --csv: CSV records end with line breaks");
+        return fail("-z: CSV records end with line breaks; remove -z or --csv");
     if (o->records.header && o->records.format == FORMAT_JSONL)
-        return fail("--header does not go with --jsonl: JSON lines have no header");
+        return fail("--header: JSON lines have no header; remove it");
     if (o->output.answers && (o->output.count_only || o->set.invert))
-        return fail("--words answers every record; --count-only and --invert do not go with it");
+        return fail("--words: prints a word for every record; remove --%s",
+                    o->output.count_only ? "count-only" : "invert");
     if (o->output.answers && o->output.emit == EMIT_DUPLICATES)
-        return fail("--words answers every record; --emit says which to pass, one of them goes");
+        return fail("--words: prints a word for every record; remove --emit");
     if (o->output.format == RECORDS_JSON && (o->output.answers || o->output.count_only))
-        return fail("--format json writes an object for each record; leave out --%s",
+        return fail("--format json: writes an object for each record; remove --%s",
                     o->output.answers ? "words" : "count-only");
     return 0;
 }
 
-/* ---- what was perhaps meant otherwise ---- */
+/* ---- notes about probable mistakes ---- */
 
-#define MEMORY_LEAST 64       /* bytes: the library refuses less, which is enough of a message */
-#define MEMORY_LITTLE 4096    /* bytes: whoever wants less than that knows why */
-#define CHECKPOINT_OFTEN 3600 /* records: up to here a bare number looks like seconds */
+#define MEMORY_MIN 64         /* bytes: the library rejects less */
+#define MEMORY_LITTLE 4096    /* bytes: a missing unit is likely below this */
+#define CHECKPOINT_OFTEN 3600 /* records: a number up to this may be meant as seconds */
 
-/* -m 64 is 64 bytes. To measure and to plan with little is what eval and plan are for,
- * and they print the bytes that they took. */
+/* -m 64 is 64 bytes. Commands that measure and predict print the bytes that they use. */
 static void hint_memory(const struct options *o, const struct command *c)
 {
     const char *word = o->filter.memory;
     uint64_t bytes;
 
     if (!word || (c->takes & (TAKES_TRUTH | TAKES_PLAN)) || !read_size(word, &bytes) ||
-        bytes < MEMORY_LEAST || bytes >= MEMORY_LITTLE)
+        bytes < MEMORY_MIN || bytes >= MEMORY_LITTLE)
         return;
     size_t digits = strspn(word, "0123456789.");
     note("-m %s is %s; -m %.*sM would be %.*s MiB", word, show_bytes((double)bytes).text,
@@ -307,18 +311,17 @@ static void hint(const struct options *o, const struct command *c)
     hint_checkpoint(o);
 }
 
-/* ---- the whole ---- */
+/* ---- reading all options ---- */
 
-/* Measuring gives the same for any number of threads, and tells no times but those that filters
- * took of a processor: it takes all processors unless told. Of two, one reads while the other waits
- * for a store or counts. */
+/* weir eval uses all processors: its results do not depend on the number of threads. With a store
+ * or a sketch, a second thread reads while the first waits or counts. */
 static uint32_t default_threads(const struct command *c)
 {
     if (c->takes & (TAKES_CHECK | TAKES_SKETCH))
         return 2;
     long online = c->takes & TAKES_TRUTH ? sysconf(_SC_NPROCESSORS_ONLN) : 1;
 
-    return online < 1 ? 1 : online > THREADS_MOST ? THREADS_MOST : (uint32_t)online;
+    return online < 1 ? 1 : online > DEFAULT_THREADS_MAX ? DEFAULT_THREADS_MAX : (uint32_t)online;
 }
 
 static bool has_option(const struct command *c, const char *word, bool own)
@@ -329,8 +332,8 @@ static bool has_option(const struct command *c, const char *word, bool own)
     return false;
 }
 
-/* An option that another command has is not short for one of this: weir check --time 9s has
- * nothing to do with --timeout. */
+/* getopt_long() accepts abbreviations. An option of another command is not an abbreviation: weir
+ * plan --time is not --timeout. */
 static const char *foreign_option(const struct command *c, char *const *argv, int argc)
 {
     for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++)
@@ -355,7 +358,7 @@ static int refuse_renamed(const struct command *c, char *const *argv, int argc)
     return 0;
 }
 
-/* The words that stood behind this one before getopt_long() put them in order. */
+/* The number of words after this one, before getopt_long() reordered them. */
 static int words_behind(const char *word, char *const *given, int n)
 {
     int at = 0;
@@ -368,9 +371,9 @@ static int words_behind(const char *word, char *const *given, int n)
 int options_read(struct options *o, int argc, char **argv, bool *done)
 {
     const struct command *c = command_find(o->command);
-    struct option longs[OPTION_ROWS_MOST + 2];
-    char shorts[2 * OPTION_ROWS_MOST + 4];
-    bool set[OPTION_ROWS_MOST] = {false};
+    struct option longs[OPTION_ROWS_MAX + 2];
+    char shorts[2 * OPTION_ROWS_MAX + 4];
+    bool set[OPTION_ROWS_MAX] = {false};
     int code, status = 0;
     const char *foreign = foreign_option(c, argv, argc);
     if (refuse_renamed(c, argv, argc) != 0)
@@ -379,7 +382,7 @@ int options_read(struct options *o, int argc, char **argv, bool *done)
         return refuse(c, foreign);
     char **given = malloc((size_t)argc * sizeof *given);
     if (!given)
-        return fail("memory is short");
+        return fail("out of memory");
     memcpy(given, argv, (size_t)argc * sizeof *given);
     make_tables(c, longs, shorts);
     opterr = 0;
@@ -443,12 +446,12 @@ void options_print(const char *command)
     printf("\n");
     snprintf(does, sizeof does, "%s.", c->does);
     print_wrapped(does, 0);
-    if (c->more)
-        printf("\n%s", c->more);
+    if (c->examples)
+        printf("\n%s", c->examples);
     if (c->takes)
         printf("\noptions:\n");
     for (int i = 0; i < option_count; i++)
         if (takes(c, &option_rows[i]))
             print_option(&option_rows[i]);
-    printf("\n'man weir-%s' tells more.\n", c->name);
+    printf("\nSee man weir-%s.\n", c->name);
 }

@@ -1,8 +1,8 @@
 /* print.c - see print.h.
  *
- * Whoever starts us may share standard output with a program that has made it
- * non-blocking. stdio takes a full pipe for a failure then; and to make it blocking
- * would change it for the others too. So stdout is a stream whose writes wait. */
+ * Another program that shares standard output may have made it non-blocking. stdio then treats a
+ * full pipe as an error, and setting it to blocking would affect that program. So stdout is
+ * replaced by a stream whose writes wait. */
 #include "cli/print.h"
 
 #include <errno.h>
@@ -14,12 +14,12 @@
 
 #include "cli/json_text.h"
 #include "cli/messages.h"
-#include "cli/records.h"
+#include "cli/inputs.h"
 
 #define LINE_WIDTH 79
-#define LINE_LEAST 39 /* narrower than that, lines are wrapped by the terminal */
+#define LINE_MIN 39
 
-/* All of it; less if it failed, and errno says why. */
+/* Write everything. Returns less after an error; see errno. */
 static ssize_t write_out(void *unused, const char *data, size_t size)
 {
     size_t done = 0;
@@ -42,7 +42,7 @@ void print_open(void)
 {
     FILE *waiting = fopencookie(NULL, "w", (cookie_io_functions_t){.write = write_out});
 
-    if (!waiting) /* then a full pipe is a failure that is told */
+    if (!waiting) /* a full pipe is then an error */
         return;
     stdout = waiting;
     if (isatty(STDOUT_FILENO))
@@ -79,7 +79,6 @@ static void print_json_string(const char *text, size_t size)
     putchar('"');
 }
 
-/* Field by field. */
 static void print_key(const struct key_rows *r, const char *key, size_t size)
 {
     static void (*const print[])(const char *, size_t) = {print_raw, print_tsv_text,
@@ -150,7 +149,7 @@ static int line_width(void)
 
     if (width < 0 || width > LINE_WIDTH)
         return LINE_WIDTH;
-    return width > LINE_LEAST ? width : LINE_LEAST;
+    return width > LINE_MIN ? width : LINE_MIN;
 }
 
 void print_wrapped(const char *text, int column)
@@ -167,10 +166,10 @@ void print_wrapped(const char *text, int column)
 
 bool print_flush(void)
 {
-    static bool told;
+    static bool failed;
 
-    if (told || (fflush(stdout) == 0 && !ferror(stdout)))
-        return !told;
-    told = true;
+    if (failed || (fflush(stdout) == 0 && !ferror(stdout)))
+        return !failed;
+    failed = true;
     return reject("cannot write standard output: %s", strerror(errno));
 }

@@ -38,10 +38,10 @@ uint64_t time_of_day(void)
 
 uint64_t steady_time(void)
 {
-    static _Atomic uint64_t booted; /* when, by the clock at the first call */
+    static _Atomic uint64_t booted; /* time of the boot, by the clock at the first call */
     uint64_t since = milliseconds(CLOCK_BOOTTIME), unset = 0;
 
-    if (!booted) /* of two threads the first decides */
+    if (!booted)
         atomic_compare_exchange_strong(&booted, &unset, time_of_day() - since);
     return booted + since;
 }
@@ -65,7 +65,7 @@ static unsigned columns(void)
     return ioctl(2, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
 }
 
-/* "[#####     ]  25%  0:03 left" where the size is known, else the time. */
+/* "[#####     ]  25%  0:03 left" if the size is known, else the elapsed time. */
 static void draw_share(const struct progress *p, uint64_t bytes, double seconds, char *out,
                        size_t size)
 {
@@ -119,6 +119,11 @@ void tell_skipped(const struct tally *t, const struct verbosity *v, bool several
              (unsigned long long)(t->records + t->skipped + t->keyless),
              (unsigned long long)t->skipped_line, several_files ? " of " : "",
              several_files ? t->skipped_in : "");
+    if (t->unparsed)
+        note("%llu value%s could not be parsed by --key-as and %s used unchanged; --on-error skip "
+             "drops such records",
+             (unsigned long long)t->unparsed, t->unparsed == 1 ? "" : "s",
+             t->unparsed == 1 ? "was" : "were");
     if (t->keyless)
         note("%llu of %llu records lack a required field and were passed",
              (unsigned long long)t->keyless,

@@ -1,5 +1,4 @@
-/* progress.h - what a run tells of itself on standard error: a bar while it
- * works, a report at the end. */
+/* progress.h - counters of a run, the progress bar, and the clocks. */
 #ifndef WEIR_CLI_PROGRESS_H
 #define WEIR_CLI_PROGRESS_H
 
@@ -8,24 +7,23 @@
 
 enum stats_style { STATS_TEXT, STATS_JSON, STATS_NONE, STATS_DEFAULT };
 
-/* How much a run says. */
 struct verbosity {
     bool quiet;
-    enum stats_style stats; /* the report at the end */
-    const char *metrics;    /* file of figures to keep up to date, or NULL */
+    enum stats_style stats; /* the summary at the end */
+    const char *metrics;    /* file for Prometheus, or NULL */
 };
 
-/* What went by so far. */
 struct tally {
-    uint64_t records; /* judged: seen, new and unanswered together */
+    uint64_t records; /* with a verdict: seen, new and unanswered */
     uint64_t seen;
-    uint64_t unanswered; /* a store could not tell */
-    uint64_t keyless;    /* passed on without a verdict */
-    uint64_t skipped;    /* malformed, the first of them here: */
+    uint64_t unanswered; /* the store failed */
+    uint64_t keyless;    /* passed without a verdict */
+    uint64_t skipped;    /* malformed; file and line of the first one: */
     const char *skipped_in;
     uint64_t skipped_line;
-    uint64_t late;      /* older than one before them, */
-    uint64_t most_late; /* by so many milliseconds at most */
+    uint64_t unparsed;  /* values that --key-as could not parse */
+    uint64_t late;      /* older than a record before them */
+    uint64_t most_late; /* milliseconds, of the latest one */
     uint64_t passed;
     uint64_t bytes; /* read */
     double seconds;
@@ -33,32 +31,31 @@ struct tally {
 
 struct progress {
     bool bar;
-    const char *seen, *filled; /* words for what is seen, and for what fills */
+    const char *seen, *filled; /* labels: "seen", "filter" */
     double started, drawn;
-    uint64_t start, total; /* bytes already behind at the start, and of all; 0: not known */
-    unsigned width;        /* of what stands on the line now */
+    uint64_t start, total; /* bytes read before this run, and bytes of the input; 0: unknown */
+    unsigned width;        /* of the line that is visible */
 };
 
-double now(void);           /* seconds of a clock that never jumps */
+double now(void);           /* seconds, monotonic */
 uint64_t time_of_day(void); /* milliseconds since 1970 */
 
-/* The same, but from the first call on only as much time passes as passes: setting the clock
- * during a run changes nothing. Filters with span= and sketches with half-life= go by it. */
+/* Milliseconds since 1970, unaffected by changes of the clock after the first call. For span= and
+ * half-life=. */
 uint64_t steady_time(void);
 
 void progress_open(struct progress *p, bool quiet, uint64_t total);
 
-/* Is it time to draw again? */
 bool progress_due(const struct progress *p);
-/* A fill below 0 is left out. */
+/* A negative fill is not printed. */
 void progress_draw(struct progress *p, const struct tally *t, double fill);
 void progress_clear(struct progress *p);
 
-/* How many records were left out, and where the first was; nothing if none was, or if nobody
- * wants to hear of it, or the report in JSON has it. */
+/* Print how many records were skipped, and where the first is. Prints nothing if none was, with
+ * --quiet and with --stats json. */
 void tell_skipped(const struct tally *t, const struct verbosity *v, bool several_files);
 
-/* What --stats asks for, or the terminal. */
+/* --stats; by default text on a terminal. */
 enum stats_style stats_style(const struct verbosity *v);
 
 #endif

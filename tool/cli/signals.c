@@ -1,5 +1,4 @@
-/* signals.c - a pipe to oneself, so that a wait for input ends in whichever
- * thread it happens to be. */
+/* signals.c - see signals.h. A self-pipe ends a wait for input in any thread. */
 #include "cli/signals.h"
 
 #include <errno.h>

@@ -8,14 +8,14 @@
 bool signals_watch(void);
 int signals_caught(void); /* the signal, or 0 */
 
-/* Wait until fd can be read, a signal came, or the time is over. */
+/* Wait until fd is readable, a signal arrives, or the time is up. */
 enum waited { WAIT_READY, WAIT_SIGNAL, WAIT_TIMEOUT };
 enum waited signals_wait(int fd, int milliseconds);
 
-/* What is to be done when the process ends, by itself or by signals_obey(). Once. */
+/* Call `tidy` when the process ends, normally or by signals_obey(). */
 void signals_at_end(void (*tidy)(void));
 
-/* End as that signal would have ended the process. */
+/* End the process by that signal. */
 void signals_obey(int number);
 
 #endif

@@ -14,8 +14,8 @@
 
 #define TABLE_DIGITS 4
 #define TSV_DIGITS 6
-#define GAP 2        /* columns between two cells */
-#define TEXT_LEAST 8 /* columns below which a text is left out */
+#define GAP 2      /* columns between two cells */
+#define TEXT_MIN 8 /* columns; a text column that is narrower is omitted */
 
 /* ---- cells ---- */
 
@@ -24,7 +24,7 @@ static const void *cell(const struct table *t, size_t row, size_t column)
     return (const char *)t->row + row * t->size + t->column[column].offset;
 }
 
-/* The text of a cell, NULL if there is none. */
+/* The text of a cell; NULL if it is empty. */
 static const char *text_of(const struct table *t, size_t row, size_t column)
 {
     const void *at = cell(t, row, column);
@@ -93,7 +93,7 @@ static void print_tsv(const struct table *t)
 
 /* ---- an aligned table ---- */
 
-/* A share as people say it. */
+/* A rate as a percentage. */
 static int show_percent(double rate, char text[CELL_MAX])
 {
     double percent = rate * 100;
@@ -111,9 +111,9 @@ static int show_percent(double rate, char text[CELL_MAX])
 /* Without an exponent. */
 static int show_plain(double number, char text[CELL_MAX])
 {
-    if (fabs(number) >= 9999.5 && isfinite(number)) /* where %.4g would write an exponent */
+    if (fabs(number) >= 9999.5 && isfinite(number)) /* %.4g would print an exponent */
         return snprintf(text, CELL_MAX, "%s", show_count(number).text);
-    if (number > 1e-15 && number < 1e-4) /* three digits behind the zeros */
+    if (number > 1e-15 && number < 1e-4) /* three significant digits */
         return snprintf(text, CELL_MAX, "%.*f", 2 - (int)floor(log10(number)), number);
     return snprintf(text, CELL_MAX, "%.*g", TABLE_DIGITS, number);
 }
@@ -144,7 +144,7 @@ static int show_name(const struct table *t, size_t column, char text[CELL_MAX])
     return snprintf(text, CELL_MAX, "%.*s", (int)size, name);
 }
 
-/* Row -1 is that of the names. */
+/* Row -1 contains the column names. */
 static int show(const struct table *t, long row, size_t column, char text[CELL_MAX])
 {
     return row < 0 ? show_name(t, column, text) : show_aligned(t, (size_t)row, column, text);
@@ -159,7 +159,7 @@ static size_t count_columns(const struct table *t)
     return columns;
 }
 
-/* 0 where there is nothing, or nothing that is wanted. */
+/* 0 if the column is omitted. */
 static int width(const struct table *t, size_t column, bool wide)
 {
     int widest = 0;
@@ -175,7 +175,7 @@ static int width(const struct table *t, size_t column, bool wide)
     return widest;
 }
 
-/* Columns that a line has too many for the terminal; none where there is no terminal. */
+/* By how many columns a line exceeds the terminal; 0 without a terminal. */
 static int too_many(const struct table *t, const int *widths)
 {
     int columns = print_columns(), line = -GAP;
@@ -185,7 +185,7 @@ static int too_many(const struct table *t, const int *widths)
     return columns > 0 && line >= columns ? line - columns + 1 : 0;
 }
 
-/* Take from the longest text, but the first column, what a terminal has no room for. */
+/* Cut the widest text column, except the first, to fit the terminal. */
 static void narrow_text(const struct table *t, int *widths)
 {
     size_t longest = 0;
@@ -196,11 +196,11 @@ static void narrow_text(const struct table *t, int *widths)
     if (longest == 0 || too_many(t, widths) == 0)
         return;
     widths[longest] -= too_many(t, widths);
-    if (widths[longest] < TEXT_LEAST) /* rather none than two letters */
+    if (widths[longest] < TEXT_MIN)
         widths[longest] = 0;
 }
 
-/* If that is not enough, the last columns go; two stay. */
+/* If that is not enough, omit columns from the right; keep two. */
 static void narrow(const struct table *t, int *widths)
 {
     narrow_text(t, widths);
@@ -283,6 +283,5 @@ bool table_print(const struct table *t, enum print_format format)
         return print_json(t);
     if (format == PRINT_TSV)
         print_tsv(t);
-    return format == PRINT_TSV || print_aligned(t, format == PRINT_WIDE) ||
-           reject("memory is short");
+    return format == PRINT_TSV || print_aligned(t, format == PRINT_WIDE) || reject("out of memory");
 }

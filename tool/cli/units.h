@@ -1,6 +1,5 @@
-/* units.h - numbers as people write them. Sizes are powers of 1024, counts of
- * 1000, rates fractions or percentages; each reader takes the whole word or
- * fails. */
+/* units.h - parse and format numbers with units. Sizes use powers of 1024, counts powers of 1000,
+ * rates fractions or percentages. Parsers fail unless the whole word is valid. */
 #ifndef WEIR_CLI_UNITS_H
 #define WEIR_CLI_UNITS_H
 
@@ -9,7 +8,7 @@
 #include <stdint.h>
 
 bool read_whole(const char *word, uint64_t *out);
-bool read_number(const char *word, uint32_t *out, uint32_t most); /* from 1 on */
+bool read_number(const char *word, uint32_t *out, uint32_t most); /* 1 to most */
 bool read_size(const char *word, uint64_t *bytes);                /* 64K, 1MB, 2GiB, 64m */
 bool read_count(const char *word, uint64_t *out);                 /* 500, 10k, 1M */
 bool read_seconds(const char *word, double *seconds);             /* 30s, 5m, 1h, 10ms */

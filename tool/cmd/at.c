@@ -10,10 +10,10 @@
 #include "cli/messages.h"
 #include "cli/signals.h"
 #include "state/files.h"
-#include "state/under_way.h"
+#include "state/state.h"
 
-#define SHARDS_IN_CLUSTER 64 /* unless told: enough for tens of nodes; guessed */
-#define THREADS_LEAST 3      /* one waits for answers, one reads, one prepares */
+#define SHARDS_IN_CLUSTER 64 /* by default: enough for tens of nodes; guessed */
+#define THREADS_LEAST 3      /* one waits for replies, one reads, one prepares */
 
 static bool is_interrupted(void)
 {
@@ -27,7 +27,7 @@ static bool refuse(const struct at *a)
 
 /* ---- which filter ---- */
 
-/* Make it of the options. Another run may be quicker: what is there afterwards, counts. */
+/* Create it from the options. Another run may create it first; its filter is then used. */
 static bool make_filter(struct at *a, const struct options *o)
 {
     struct remote_filter *f = &a->filter;
@@ -39,7 +39,7 @@ static bool make_filter(struct at *a, const struct options *o)
     return (remote_register(a->remote, f) && remote_look(a->remote, f)) || refuse(a);
 }
 
-/* Is the filter there what the options ask for? */
+/* Does the existing filter match the options? */
 static bool is_wanted(const struct at *a, const struct options *o)
 {
     const struct remote_filter *f = &a->filter;
@@ -47,17 +47,15 @@ static bool is_wanted(const struct at *a, const struct options *o)
     size_t seeded = weir_spec_get(f->spec, "seed", seed, sizeof seed);
 
     if (o->shards && o->shards != f->shards)
-        return reject("%s has %u shards, not %u; leave --shards out, or take another name",
+        return reject("%s has %u shards, not %u; remove --shards, or use another name",
                       remote_name(a->remote), f->shards, o->shards);
     if (!request_anything(&o->filter))
         return true;
     if (!request_complete(&o->filter, WEIR_KIND_FILTER, NULL, seeded ? seed : NULL, spec))
         return false;
-    return strcmp(spec, f->spec) == 0 ||
-           reject(
-               "%s is another filter, '%s', where '%s' is asked for; leave the options out to go "
-               "on with it, or take another name",
-               remote_name(a->remote), f->spec, spec);
+    return strcmp(spec, f->spec) == 0 || reject("%s is another filter, '%s', not '%s'; remove the "
+                                                "options to use it, or use another name",
+                                                remote_name(a->remote), f->spec, spec);
 }
 
 /* Only commands that read records make keys. */
@@ -68,7 +66,7 @@ static bool same_keys(const struct at *a, const struct options *o)
     records_describe_keys(&o->records, keys, sizeof keys);
     return o->keys_differ || !(command_find(o->command)->takes & TAKES_RECORDS) ||
            strcmp(keys, a->filter.keys) == 0 ||
-           reject("%s: its keys were made with %s, now with %s; give the same options, or take "
+           reject("%s: its keys were made with %s, now with %s; give the same options, or use "
                   "another name (--keys-differ uses it as it is)",
                   remote_name(a->remote), file_shown_keys(a->filter.keys), file_shown_keys(keys));
 }
@@ -86,7 +84,8 @@ static bool find_filter(struct at *a, const struct options *o, bool make)
            (remote_attach(a->remote, &a->filter, make) || refuse(a));
 }
 
-/* ps(1) shows everybody the command line: from now on that of an address which may be shown. */
+/* Replace the address in the command line, which ps(1) prints to all users, by one without secrets.
+ */
 static void hide_secrets(const char *url, const char *shown)
 {
     size_t room = strlen(url), size = strlen(shown);
@@ -104,7 +103,7 @@ bool at_connect(struct at *a, const struct options *o)
 
     *a = (struct at){.remote = NULL};
     if (!signals_watch())
-        return reject("the system is short of memory or files");
+        return reject("not enough memory or file descriptors");
     a->remote = remote_open(o->at.url, &options, why, sizeof why);
     if (!a->remote)
         return reject("%s", why);
@@ -130,7 +129,7 @@ static void tell_lost(const struct at *a, const struct verbosity *v)
     struct remote_figures f = remote_figures(a->remote);
 
     if (f.lost && !v->quiet)
-        note("%s: shards were gone %llu times, and began anew: what they had seen is forgotten",
+        note("%s: shards were lost %llu times and created again; their keys are lost",
              remote_name(a->remote), (unsigned long long)f.lost);
 }
 
@@ -153,51 +152,53 @@ int at_run(struct at *a, struct run *r, bool ask, struct remote_settled *settled
             status = EXIT_ERROR;
         tell_lost(a, &r->verbosity);
     }
-    remote_stop(a->remote); /* a run that failed has commands under way, in batches that go now */
+    remote_stop(a->remote); /* before the batches of commands in flight are freed */
     remoting_close(&remoting);
     return status;
 }
 
 /* ---- a state ---- */
 
-/* A run that was killed: what it had sent and not passed yet, the servers take for seen. */
-static bool tell_killed(const struct options *o)
+/* The run was killed: records that it sent and did not pass count as seen in the servers. */
+static bool report_killed(const struct options *o)
 {
     const char *out = o->output.path;
     struct stat st;
 
     if (out && stat(out, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0)
-        return reject("the run that saved %s was cut off, and %s has records that are not in it; "
-                      "give another -o to go on",
+        return reject("the run that saved %s was killed, and %s has records that are not in it; "
+                      "use another -o to continue",
                       o->state.path, out);
     if (!o->verbosity.quiet)
-        note("the run that saved %s was cut off: records that were under way then count as seen, "
-             "though they were not passed",
+        note("the run that saved %s was killed: records that were in flight then count as seen, "
+             "although they were not passed",
              o->state.path);
     return true;
 }
 
-/* Saved before the first record was read: there is nothing to go on behind. */
-static bool is_first(const struct under_way *u, const struct state *s)
+/* Saved before the first record was read: there is no position to continue from. */
+static bool is_first(const struct in_flight *u, const struct state *s)
 {
-    return u->going && !s->position.known && s->output == 0;
+    return u->running && !s->position.known && s->output.length == 0;
 }
 
 static bool load(const struct at *a, const struct options *o, struct at_state *s)
 {
-    struct under_way u = {.data = NULL};
+    struct in_flight u = {.data = NULL};
     const char *path = o->state.path;
-    bool good = state_looks_right(path) && under_way_load(path, &s->state, &u) &&
+    bool good = state_looks_right(path) && state_load_remote(path, &s->state, &u) &&
                 state_same_records(path, s->keys, &s->state);
 
     if (good && strcmp(s->state.config, a->filter.spec) != 0)
-        good = reject("%s was saved with another filter, '%s'; remove the file to start anew", path,
-                      s->state.config);
+        good =
+            reject("%s was saved with another filter, '%s'; remove the file to start from scratch",
+                   path, s->state.config);
     if (good && !remote_settle(a->remote, u.data, u.size, &s->settled))
         good = reject("%s: %s", path,
                       *remote_failure(a->remote) ? remote_failure(a->remote) : "it is damaged");
-    good = good && (!u.going || tell_killed(o));
-    s->state.cut &= !u.going; /* then -o is another file */
+    good = good && (!u.running || report_killed(o));
+    s->state.output.cut &= !u.running; /* then -o is another file */
+    s->state.rejects.cut &= !u.running;
     s->begun = !is_first(&u, &s->state);
     free((void *)(uintptr_t)u.data);
     return good;

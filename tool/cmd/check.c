@@ -1,11 +1,11 @@
-/* check.c - weir check: pass the records whose key is in a set that a slow,
- * exact store knows, and ask that store as rarely as possible. */
+/* check.c - weir check: pass the records whose key is in a set that a slow, exact store contains,
+ * with as few lookups in the store as possible. */
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "state/lock.h"
-#include "cmd/networks.h"
+#include "cmd/file_checks.h"
 #include "cmd/run.h"
 #include "pipe/write.h"
 #include "cli/messages.h"
@@ -15,13 +15,13 @@
 
 /* ---- which screen ---- */
 
-/* The parameters that the options and the store have for a screen. */
+/* The parameters of a screen that follow from the options and the store. */
 struct parameters {
     struct filter_request filter;
     char text[3][PARAMETER_MAX];
 };
 
-/* members: of the set, if known, for those that are laid out by it. */
+/* members: the size of the set, if known, for screens that are sized by it. */
 static const struct filter_request *gather(const struct options *o, const char *name,
                                            const char *members, struct parameters *k)
 {
@@ -52,14 +52,14 @@ static weir_screen *open_screen(const struct options *o, const char *name, const
     return s;
 }
 
-/* The one that suits the store; the library knows which, the options how large. */
+/* Choose the screen for the store: the library chooses the type, the options the size. */
 static weir_screen *choose(const struct options *o, bool known, uint64_t keys, const char *members,
                            struct weir_screen_choice *choice)
 {
     struct filter_request some = {.memory = o->filter.memory};
     char spec[WEIR_SPEC_MAX];
     uint64_t memory = 0;
-    /* Who wants the store asked anew wants its verdicts kept, however short its list is. */
+    /* With span=, the store is asked again, so verdicts are cached even if the list is short. */
     bool by_time = request_sets(&o->filter, "span") && !request_sets(&o->filter, "verdicts");
 
     if (!request_complete(&some, WEIR_KIND_SCREEN, NULL, NULL, spec))
@@ -80,8 +80,7 @@ static bool is_automatic(const struct options *o)
     return !o->check.screen || strcmp(o->check.screen, "auto") == 0;
 }
 
-/* What was chosen, and by the filter that holds the set, if one does, how often it asks for keys
- * that are no members. */
+/* Print the choice, and for a filter of the set, how often it asks the store for non-members. */
 static void report_choice(const struct weir_screen_choice *choice, const struct screening *s)
 {
     char rate[64] = "";
@@ -111,7 +110,7 @@ static weir_screen *open_asked(const struct options *o, const struct asker *aske
 
 /* ---- a state ---- */
 
-/* Would these options make the screen that the state holds? */
+/* Do the options match the screen in the state? */
 static bool is_held(const struct options *o, const weir_screen *s)
 {
     char held[WEIR_SPEC_MAX], name[32], members[64];
@@ -119,7 +118,7 @@ static bool is_held(const struct options *o, const weir_screen *s)
     bool automatic = is_automatic(o);
 
     if (automatic && !request_anything(&o->filter) && !o->check.window && !o->check.theta)
-        return true; /* the state knows */
+        return true; /* the state contains the choice */
     weir_screen_config(s, held, sizeof held);
     snprintf(name, sizeof name, "%.*s", (int)strcspn(held, " "), held);
     bool sized =
@@ -151,8 +150,9 @@ static bool set_span(struct records *r, const struct screening *s)
 {
     r->time.span = s->span;
     return !r->time.field || s->span ||
-           reject("--time has nothing to go by: give -S span=1h, the time after which the store is "
-                  "asked anew, for a screen that has it ('weir list')");
+           reject(
+               "--time: nothing here uses time; add -S span=1h, the time after which the store is "
+               "asked again, for a screen that has it ('weir list')");
 }
 
 /* before: the state of an earlier run, or NULL. */
@@ -167,7 +167,8 @@ static int pass(const struct options *o, struct screening *s, const char *keys,
     if (!set_span(&r.records, s))
         return EXIT_ERROR;
     run_tell_clock(&r, "the span");
-    if (!write_answers_all(&r.output) || o->check.waits) /* else somebody may wait for the answer */
+    if (!write_answers_all(&r.output) ||
+        o->check.waits) /* else a program may wait for the answer */
         r.linger = o->check.max_wait;
     r.verdict = verdict_by_screen(s);
     r.passes = write_passes(&r.output, verdict, o->patience.silence == SILENCE_PASSES);
@@ -183,7 +184,7 @@ static int pass(const struct options *o, struct screening *s, const char *keys,
     return status;
 }
 
-/* How keys are made, and the store that knows them, without its password. */
+/* How keys are made, and the URL of the store without its password. */
 static void describe_keys(const struct options *o, const char *store, char *text, size_t size)
 {
     records_describe(&o->records, text, size);
@@ -220,13 +221,13 @@ int cmd_check(const struct options *o)
     int status;
 
     if (!url)
-        return fail("'weir check' needs --store URL, the store that knows the set; 'weir filter "
-                    "--keys FILE' does without");
+        return fail("'weir check' needs --store URL, the store that contains the set; 'weir filter "
+                    "--keys FILE' needs none");
     if (o->state.path && !lock_file(o->state.path))
         return EXIT_ERROR;
     asker = asker_open(url, &o->patience, &o->records);
     if (asker && !o->verbosity.quiet)
-        networks_tell_store(url);
+        networks_report_store(url);
     status = asker ? check(o, asker) : EXIT_ERROR;
     asker_close(asker);
     return status;

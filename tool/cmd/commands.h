@@ -1,4 +1,4 @@
-/* commands.h - the commands, one file each. */
+/* commands.h - the functions of the commands. */
 #ifndef WEIR_CMD_COMMANDS_H
 #define WEIR_CMD_COMMANDS_H
 
@@ -13,6 +13,8 @@ static inline struct inputs options_inputs(const struct options *o, int from)
 }
 
 int cmd_dedup(const struct options *o);
+int dedup_exact(const struct options *given); /* weir dedup --exact */
+int dedup_near(const struct options *o);      /* weir dedup --near */
 int cmd_build(const struct options *o);
 int cmd_filter(const struct options *o);
 int cmd_check(const struct options *o);
@@ -21,6 +23,7 @@ int cmd_add(const struct options *o);
 int cmd_forget(const struct options *o);
 int cmd_info(const struct options *o);
 int cmd_merge(const struct options *o);
+int cmd_grow(const struct options *o);
 int cmd_eval(const struct options *o);
 int cmd_count(const struct options *o);
 int cmd_top(const struct options *o);
@@ -36,6 +39,6 @@ int cmd_explain(const struct options *o); /* --explain, instead of a command */
 /* No file is both read and written, or written twice? False after a message. */
 bool files_are_distinct(const struct options *o, const struct command *c);
 
-void print_welcome(void); /* what weir alone says */
+void print_welcome(void); /* printed by weir without arguments */
 
 #endif

@@ -1,7 +1,7 @@
-/* count.c - weir count: how often did these keys come? A sketch keeps no keys;
- * so the keys to tell of are those of --query, or the files are read a second
- * time, and a Bloom filter of as much memory sees to it that each key is told
- * once. */
+/* count.c - weir count: how many times does each key occur?
+ *
+ * A sketch stores no keys. The keys to print are those of --query. Without it, the files are read a
+ * second time, and a Bloom filter of the same memory prevents that a key is printed twice. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,11 +19,11 @@
 struct asking {
     const weir_sketch *sketch;
     struct key_rows rows;
-    bool either;         /* nobody says whether they do: a state was counted by another run */
-    weir_filter *listed; /* keys that were told already; NULL: all are told */
+    bool either;         /* unknown: another run counted the state */
+    weir_filter *listed; /* keys that were printed; NULL: print all */
 };
 
-/* The count of the key of several fields, if tabs stand between them. */
+/* The count of the key of several fields, if the fields are separated by tabs. */
 static uint64_t count_joined(const struct asking *a, struct weir_bytes key)
 {
     char *joined = key.size && memchr(key.data, '\t', key.size) ? malloc(key.size) : NULL;
@@ -93,7 +93,7 @@ static bool can_be_read_twice(const struct options *o)
     return o->operands > 0 && i == o->operands;
 }
 
-/* What is not there, or is a directory, cannot be read even once. */
+/* Missing files and directories cannot be read even once. */
 static bool can_be_read(const struct options *o)
 {
     struct stat file;
@@ -119,7 +119,7 @@ static int count_keys(const struct options *o, const struct counting *how)
     if (how->sketch)
         run_tell_clock(&r, "half-life=");
     else
-        r.verbosity.quiet = true; /* the second time: what is to be said was said */
+        r.verbosity.quiet = true; /* the second pass repeats no messages */
     counting.ngrams = o->count.ngrams;
     return run_into(&r, (struct sink){.context = &counting, .take = counting_take});
 }
@@ -146,7 +146,7 @@ static int tell_all(const struct options *o, struct asking *a)
 
 /* ---- the keys of a file ---- */
 
-/* The file of keys: one per line, whatever the records are. */
+/* The file of keys: one per line, independent of the format of records. */
 static int answer_all(const struct options *o, struct asking *a)
 {
     char *file = (char *)(uintptr_t)o->count.query;
@@ -157,7 +157,7 @@ static int answer_all(const struct options *o, struct asking *a)
     return run_into(&r, (struct sink){.context = a, .take = answer});
 }
 
-/* Those of the query, or all that no state is to keep. */
+/* Print the keys of the query, or all keys unless a state is to be kept. */
 static int print(const struct options *o, const weir_sketch *s)
 {
     static const char *const names[] = {"count", NULL};
@@ -184,7 +184,7 @@ static void tell_bound(const weir_sketch *s)
     struct weir_sketch_stats stats = weir_sketch_stats_of(s);
 
     note("%llu counted in all; a count is never too low, and too high by at most %llu with a "
-         "chance of %.4g %%",
+         "probability of %.4g %%",
          (unsigned long long)stats.total, (unsigned long long)stats.error, stats.confidence * 100);
 }
 
@@ -196,10 +196,10 @@ static int count(struct options *o)
     if (!can_be_read(o))
         return EXIT_ERROR;
     if (!o->count.query && !o->state.path && !can_be_read_twice(o))
-        return fail("'weir count' keeps no keys: it reads files twice to list them all, which "
-                    "goes with regular files only; for a stream give --query FILE, the keys to "
-                    "tell the counts of, or --state FILE to count now and ask later; 'weir top' "
-                    "finds the frequent ones");
+        return fail(
+            "'weir count' stores no keys: to list them, it reads files twice, which works for "
+            "regular files only; for a stream, add --query FILE with the keys to count, or --state "
+            "FILE to print counts later; 'weir top' lists the frequent keys");
     s = sketch_open(o->command, o->state.path, &o->filter, WEIR_CAN_COUNT_ANY);
     if (!s)
         return EXIT_ERROR;

@@ -15,7 +15,8 @@
 static bool same_shards(const struct options *o, const struct stored *s)
 {
     return !o->shards || o->shards == s->shards.count ||
-           reject("%s was saved with --shards %u; give the same, or remove the file to start anew",
+           reject("%s was saved with --shards %u; give the same, or remove the file to start from "
+                  "scratch",
                   o->state.path, s->shards.count);
 }
 
@@ -26,7 +27,7 @@ static bool load(const struct options *o, const char *keys, struct stored *s)
     if (!s->has_state)
         return reject(
             "%s is a filter file, not a state file; 'weir filter --invert' passes what it "
-            "has not seen, another --state FILE starts anew",
+            "has not seen, another --state FILE starts from scratch",
             o->state.path);
     if (request_anything(&o->filter) &&
         !request_is_held(&o->filter, WEIR_KIND_FILTER, NULL, s->shards.config, o->state.path))
@@ -34,8 +35,8 @@ static bool load(const struct options *o, const char *keys, struct stored *s)
     return state_same_records(o->state.path, keys, &s->state) && same_shards(o, s);
 }
 
-/* A system gives memory when it is first written to, which may take longer than thousands of
- * records. Whoever waits for each answer is to wait for that before the first one. */
+/* The system allocates memory when it is first written, which may take longer than thousands of
+ * records. If a program waits for each answer, do it before the first record. */
 static void touch_memory(const struct shards *shards)
 {
     for (uint32_t i = 0; i < shards->count; i++)
@@ -64,7 +65,8 @@ static bool want_once_per(struct options *o, char text[2][PARAMETER_MAX])
     if (!o->once_per)
         return true;
     if (request_sets(&o->filter, "span") || request_sets(&o->filter, "refresh"))
-        return reject("--once-per %s says span= and refresh= already; leave -S out", o->once_per);
+        return reject("--once-per %s sets span= and refresh= already; remove them from -S",
+                      o->once_per);
     request_add(&o->filter, text[0], "span", o->once_per);
     request_add(&o->filter, text[1], "refresh", "no");
     return true;
@@ -75,7 +77,7 @@ static bool set_span(struct options *o, const char *config)
 {
     weir_spec_number(config, "span", &o->records.time.span);
     return !o->records.time.field || o->records.time.span ||
-           reject("--time has nothing to go by: give --once-per 1h or -S span=1h, the time for "
+           reject("--time: nothing here uses time; add --once-per 1h or -S span=1h, the time for "
                   "which keys are remembered");
 }
 
@@ -108,7 +110,7 @@ static int dedup(struct options *o)
         r.clock = there ? stored.state.clock : 0;
         run_tell_clock(&r, "the span");
         status = run_filter(
-            &r, (struct filtering){.shards = &stored.shards, .answer = weir_observe_many},
+            &r, (struct filtering){.shards = &stored.shards, .operation = WEIR_SHARED_OBSERVE},
             &o->filter, there);
     }
     shards_close(&stored.shards);
@@ -127,9 +129,8 @@ static int dedup_at(struct options *o)
     if (o->on_full == FULL_STOPS)
         return fail(AT_NOT_ON_FULL);
     if (o->state.path && !o->state.resume)
-        return fail(
-            "with --at the servers remember, and --state says where to go on: give --resume "
-            "too, or leave it out");
+        return fail("--state with --at saves only the position in the input; add --resume, or "
+                    "remove --state");
     if (!want_once_per(o, parameters) || (o->state.path && !lock_file(o->state.path)))
         return EXIT_ERROR;
     if (at_open(&at, o, true) && set_span(o, at.filter.spec)) {
@@ -151,7 +152,10 @@ int cmd_dedup(const struct options *o)
     struct options with_span = *o;
 
     if (o->keys_differ && !o->at.url)
-        return fail("--keys-differ needs --at URL; a state file goes on with the keys it was "
-                    "saved with");
+        return fail("--keys-differ needs --at URL; a state file requires the same keys");
+    if (o->near.threshold > 0)
+        return dedup_near(o);
+    if (o->exact.dir)
+        return dedup_exact(o);
     return o->at.url ? dedup_at(&with_span) : dedup(&with_span);
 }

@@ -1,15 +1,20 @@
-/* eval.c - weir eval: filters side by side on one stream, beside exact
- * truth. */
+/* eval.c - weir eval: measure filters or screens on a stream, against an exact baseline; and weir
+ * gen: print a synthetic stream. */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/messages.h"
+#include "cli/signals.h"
+#include "cli/units.h"
 #include "cmd/commands.h"
-#include "cmd/refuse_files.h"
+#include "cmd/file_checks.h"
 #include "eval/rows.h"
 #include "eval/screens.h"
+#include "eval/synthetic.h"
 #include "report/report.h"
-#include "cli/messages.h"
-#include "cli/units.h"
 
 static bool print(const struct evaluation *t)
 {
@@ -26,7 +31,7 @@ static bool print(const struct evaluation *t)
     return ok;
 }
 
-/* By the records' own time, or by none. */
+/* span= needs event time. */
 static bool set_span(struct eval_request *o)
 {
     struct event_time *time = &o->records.time;
@@ -37,23 +42,22 @@ static bool set_span(struct eval_request *o)
         if (strncmp(o->filter.set[i], "span=", 5) == 0)
             span = o->filter.set[i];
         if (strcmp(o->filter.set[i], "refresh=no") == 0)
-            return reject(
-                "'weir eval' cannot measure refresh=no: which repeat is to pass next depends "
-                "on which one did");
+            return reject("'weir eval' cannot measure refresh=no: which repeat passes next depends "
+                          "on which one passed");
     }
     if (span && !time->field)
         return reject("'weir eval' has no clock: %s needs --time FIELD, the time of a record; "
-                      "window= goes without",
+                      "window= needs none",
                       span);
     if (!time->field)
         return true;
     if (!span)
-        return reject("--time has nothing to go by: give -S span=1h, the time for which keys are "
-                      "remembered");
+        return reject("--time needs -S span=, the time for which keys are remembered, for "
+                      "example -S span=1h");
     if (o->measures.synthetic || o->measures.permutations || o->measures.report)
-        return reject("--time goes with the records as they come: not with --synthetic, "
+        return reject("--time cannot be combined with --synthetic, "
                       "--permutations or --report");
-    read_seconds(span + 5, &seconds); /* one that does not fit the library refuses */
+    read_seconds(span + 5, &seconds); /* the library rejects invalid ones */
     time->span = (uint64_t)(seconds * 1000);
     return true;
 }
@@ -61,9 +65,11 @@ static bool set_span(struct eval_request *o)
 static bool check(const struct eval_request *o)
 {
     if (o->measures.curve && o->measures.by_importance)
-        return reject("--curve and --by-importance are two tables; ask for one at a time");
+        return reject("--curve and --by-importance are two tables; use one of them");
     if (o->measures.by_importance && !o->records.importance && !o->measures.synthetic)
-        return reject("--by-importance needs -i FIELD: where the importance of a record is");
+        return reject("--by-importance needs -i FIELD, the importance of a record");
+    if (o->fnr > 0 && !o->measures.report)
+        return reject("--fnr is a limit for the advice of --report; add --report FILE");
     return true;
 }
 
@@ -73,7 +79,7 @@ static int run(const struct eval_request *o)
     int status = EXIT_ERROR;
 
     if (!t)
-        return fail("memory is short");
+        return fail("out of memory");
     if (evaluation_open(t, o) && evaluation_run(t) && print(t)) {
         evaluation_report(t);
         status = EXIT_FINE;
@@ -90,8 +96,8 @@ static bool check_screens(const struct eval_request *o)
     const struct measures *m = &o->measures;
 
     if (!o->store)
-        return reject("--screen needs --store URL, the store that knows the set: keys:FILE for one "
-                      "in a file");
+        return reject("--screen needs --store URL, the store that contains the set, for example "
+                      "keys:FILE");
     if (m->algorithms.n || m->curve || m->by_importance || m->permutations || m->finite ||
         o->filter.fpr)
         return reject("--store measures screens, and -a, -e, --curve, --by-importance, "
@@ -99,7 +105,7 @@ static bool check_screens(const struct eval_request *o)
     return !m->report || report_screens_possible(o);
 }
 
-/* The page, if one is wanted; then the table, or with a page its first words. */
+/* Write the page if there is one; print its advice, or the table. */
 static bool print_screens(const struct screens *s)
 {
     const struct eval_request *o = s->request;
@@ -133,6 +139,7 @@ int cmd_eval(const struct options *o)
                                    .records = o->records,
                                    .filter = o->filter,
                                    .measures = o->measures,
+                                   .fnr = o->plan.fnr,
                                    .verbosity = o->verbosity,
                                    .store = o->check.store,
                                    .screens = o->check.screen,
@@ -149,4 +156,44 @@ int cmd_eval(const struct options *o)
     if (!check(&request) || !set_span(&request))
         return EXIT_ERROR;
     return o->measures.report ? report_run(&request) : run(&request);
+}
+
+/* ---- weir gen ---- */
+
+#define ROOM (1 << 17)
+
+static bool print_stream(struct stream *s)
+{
+    char *line = malloc((size_t)s->spec.length + 16);
+    bool ok = line != NULL;
+
+    for (uint64_t i = 0; (i < s->spec.n || !s->spec.n) && ok; i++) {
+        struct synthetic_arrival a = stream_next(s);
+        size_t n = (size_t)s->spec.length;
+
+        stream_key(s, a.id, line);
+        if (s->spec.important)
+            n += (size_t)sprintf(line + n, "\t%u", a.importance);
+        line[n++] = '\n';
+        ok = fwrite_unlocked(line, 1, n, stdout) == n;
+    }
+    free(line);
+    return ok && fflush(stdout) == 0;
+}
+
+int cmd_gen(const struct options *o)
+{
+    struct stream s;
+
+    if (o->operands != 1)
+        return fail("'weir gen' needs one stream, such as uniform:n=1M,distinct=60%%");
+    if (!stream_open(&s, o->operand[0]))
+        return EXIT_ERROR;
+    setvbuf(stdout, NULL, _IOFBF, ROOM);
+    if (print_stream(&s))
+        return EXIT_FINE;
+    if (errno == EPIPE)
+        signals_obey(SIGPIPE);
+    fail("cannot write standard output: %s", strerror(errno));
+    exit(EXIT_ERROR); /* without a second message */
 }

@@ -7,9 +7,9 @@
 
 #include "cli/messages.h"
 #include "cli/signals.h"
-#include "cli/utf8.h"
+#include "cli/normalize.h"
 #include "cmd/commands.h"
-#include "cmd/refuse_files.h"
+#include "cmd/file_checks.h"
 #include "cmd/sets.h"
 #include "pipe/source.h"
 
@@ -17,7 +17,7 @@
 #define TEXT_MAX 160 /* bytes of a record, header, key field or message that are printed */
 
 struct explaining {
-    const struct records *asked; /* as the command reads them; read here with every fault noted */
+    const struct records *asked; /* as the command reads them, but with every fault reported */
     struct file_source source;
     struct fault_notes faults;
     const char *name;           /* of the input whose format was printed */
@@ -95,7 +95,7 @@ static void print_format(const struct explaining *e)
     printf("\n");
 }
 
-/* Columns from .. to of the picker: by name and number, number or pointer. */
+/* Columns `from` to `to` of the picker: by name and number, number or pointer. */
 static void print_picked(const struct picker *p, uint32_t from, uint32_t to)
 {
     for (uint32_t i = from; i < to; i++) {
@@ -119,7 +119,8 @@ static void print_key_format(const struct explaining *e, uint32_t ngrams)
     print_picked(p, 0, p->keys);
     if (ngrams)
         printf(", every %u words in a row", ngrams);
-    printf("%s%s\n", e->asked->ignore_case ? ", ignoring case" : "",
+    printf("%s%s%s%s\n", e->asked->key_as ? ", as " : "", e->asked->key_as ? e->asked->key_as : "",
+           e->asked->ignore_case ? ", ignoring case" : "",
            e->asked->ignore_space ? ", ignoring white space" : "");
     if (p->important) {
         printf("%s: ", p->measure);
@@ -163,7 +164,7 @@ static const char *fate_of_missing(const struct records *r)
 {
     return r->missing == MISSING_PASSES ? "passed on without a verdict (--on-missing pass)"
            : records_skip_missing(r)    ? "the record is skipped"
-                                        : "the run stops here; --on-missing skip or pass goes on";
+                                        : "the run stops here; --on-missing skip or pass continues";
 }
 
 static void print_fault(const struct explaining *e, const struct fault_note *fault)
@@ -207,7 +208,7 @@ static void explain_record(struct explaining *e, const struct batch *b, uint32_t
     if (p->important)
         printf(", %s %u", p->measure, b->importance[i]);
     if (p->times)
-        print_time(b->time[i]);
+        print_time(b->event.time[i]);
     if (same)
         printf(" (same key as line %llu)", same);
     printf("\n");
@@ -219,7 +220,7 @@ static void explain_record(struct explaining *e, const struct batch *b, uint32_t
 
 /* ---- the input ---- */
 
-/* False at a failure, after a message. */
+/* Returns false after a message. */
 static bool explain_batches(struct explaining *e, struct batch *b, uint32_t ngrams)
 {
     struct source source = source_of_files(&e->source);
@@ -228,8 +229,8 @@ static bool explain_batches(struct explaining *e, struct batch *b, uint32_t ngra
     do {
         batch_reset(b);
         result = source.read(source.context, b);
-        if (b->name && (!e->name || strcmp(e->name, b->name) != 0))
-            print_head(e, b->name, ngrams);
+        if (b->input.name && (!e->name || strcmp(e->name, b->input.name) != 0))
+            print_head(e, b->input.name, ngrams);
         if (b->n && !e->source.refused_header)
             source.prepare(source.context, b);
         for (uint32_t i = 0; i < b->n && e->records < EXPLAINED; i++, e->records++)
@@ -245,14 +246,14 @@ static bool explain_batches(struct explaining *e, struct batch *b, uint32_t ngra
     return true;
 }
 
-/* Read with every fault noted and none fatal: missing fields as such that stop. */
+/* Read on after every fault; missing fields are reported as if they stopped the run. */
 static bool explain_inputs(const struct options *o, const struct records *asked,
                            struct inputs inputs)
 {
     static struct explaining e;
     struct records records = *asked;
-    struct batch *b = batch_open(1);
-    bool ok = b || reject("memory is short");
+    struct batch *b = batch_open();
+    bool ok = b || reject("out of memory");
 
     records.skip = true;
     records.missing = MISSING_STOPS;
@@ -295,7 +296,7 @@ int cmd_explain(const struct options *o)
     if (o->measures.synthetic)
         return fail("--explain shows how files are read; leave out --synthetic or --explain");
     if (!signals_watch())
-        return fail("the system is short of memory or files");
+        return fail("not enough memory or file descriptors");
     if (list) {
         char *file = (char *)(uintptr_t)list;
         struct records keys = records_of_keys(&o->records);

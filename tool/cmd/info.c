@@ -1,18 +1,21 @@
-/* info.c - weir info: what is in a filter or state file. */
+/* info.c - weir info: describe a filter, sketch or state file. */
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
+#include <weir/hash.h>
 
 #include "cmd/at.h"
 #include "cmd/commands.h"
+#include "index/index.h"
 #include "cli/json_text.h"
 #include "cli/messages.h"
 #include "cli/print.h"
 #include "state/files.h"
 #include "cli/units.h"
 
-/* In one piece for scripts. */
+/* Wrapped only on terminals. */
 static void print_spec(const char *label, const char *spec)
 {
     printf("%-12s", label);
@@ -38,10 +41,9 @@ static void print_text(const struct stored *s, const struct weir_stats *f)
     printf("observed    %llu keys: %llu new, %llu seen\n", (unsigned long long)f->observed,
            (unsigned long long)f->new_keys, (unsigned long long)f->seen);
     printf("fill        %.2f %%\n", f->fill * 100);
-    printf("error       %s (chance that a new key is taken for seen)\n",
-           show_chance(f->error).text);
+    printf("error       %s (false-positive rate)\n", show_chance(f->error).text);
     if (f->overflow)
-        printf("overflow    %llu keys found no room and were not added\n",
+        printf("overflow    %llu keys were not added because the filter was full\n",
                (unsigned long long)f->overflow);
     if (s->has_state)
         print_state(&s->state);
@@ -99,11 +101,11 @@ static int print_sketch(const struct options *o)
     printf("memory      %s\n", show_bytes((double)stats.memory).text);
     printf("counted     %llu\n", (unsigned long long)stats.total);
     if (stats.keys)
-        printf("keys        %llu kept\n", (unsigned long long)stats.keys);
+        printf("keys        %llu stored\n", (unsigned long long)stats.keys);
     if (stats.error == WEIR_NO_BOUND)
-        printf("error       without a bound\n");
+        printf("error       unbounded\n");
     else
-        printf("error       %llu at most, with a chance of %.4g %%\n",
+        printf("error       at most %llu, with probability %.4g %%\n",
                (unsigned long long)stats.error, stats.confidence * 100);
     return EXIT_FINE;
 }
@@ -132,11 +134,50 @@ static int print_screen(const struct options *o)
            (unsigned long long)f.checked, (unsigned long long)f.asked, (unsigned long long)f.saved,
            (unsigned long long)f.members);
     printf("fill        %.2f %%\n", f.fill * 100);
-    printf("error       %s (chance that a key never told of is taken for known)\n",
-           show_chance(f.error).text);
+    printf("error       %s (false-positive rate)\n", show_chance(f.error).text);
     if (stored.has_state)
         print_state(&stored.state);
     return EXIT_FINE;
+}
+
+/* The directory of weir dedup --exact, as of its last commit. */
+static int print_index(const struct options *o)
+{
+    static struct state state;
+    char why[INDEX_MESSAGE];
+    size_t size = 0;
+    struct index *x = exact_open(
+        o->operand[0], &(struct index_options){.memory = INDEX_MEMORY_MIN, .read_only = true}, why);
+
+    if (!x)
+        return fail("%s", why);
+    struct index_figures f = exact_figures(x);
+    const char *note = exact_note(x, &size), *hash = f.hash == WEIR_HASH_SIP ? "sip" : "xxh3";
+    bool known = size > 0 && note[size - 1] == '\0' && state_read(note, &state);
+
+    if (!known)
+        fail("%s: not an index of weir dedup", o->operand[0]);
+    else if (!print_is_text(o->format))
+        known = print_data(o, json_pack("{s:s,s:I,s:I,s:I,s:f,s:s}", "hash", hash, "keys",
+                                        (json_int_t)f.keys, "bytes", (json_int_t)f.bytes, "runs",
+                                        (json_int_t)f.runs, "keep", (double)f.keep / 1000,
+                                        "records", state.records)) == EXIT_FINE;
+    else {
+        printf("index       exact hash=%s\n", hash);
+        printf("keys        %llu in %s on disk, %u runs\n", (unsigned long long)f.keys,
+               show_bytes((double)f.bytes).text, f.runs);
+        printf("keep        %s\n", f.keep ? show_duration((double)f.keep / 1000).text : "forever");
+        print_state(&state);
+    }
+    exact_close(x);
+    return known ? EXIT_FINE : EXIT_ERROR;
+}
+
+static bool is_directory(const char *path)
+{
+    struct stat st;
+
+    return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
 int cmd_info(const struct options *o)
@@ -146,11 +187,13 @@ int cmd_info(const struct options *o)
     int status = EXIT_FINE;
 
     if (o->at.url && (o->operands > 0 || o->verify))
-        return fail("--at says where the filter is; files and --verify do not go with it");
+        return fail("--at: the filter is in servers; remove the file and --verify");
     if (o->at.url)
         return at_info(o);
     if (o->operands != 1)
-        return fail("'weir info' needs one filter or state file");
+        return fail("weir info: expected one filter, sketch or state file");
+    if (is_directory(o->operand[0]))
+        return print_index(o);
     if (o->verify && !file_verify(o->operand[0]))
         return EXIT_ERROR;
     if (file_has_sketch(o->operand[0]))

@@ -1,5 +1,5 @@
-/* plan.c - weir plan: what theory expects of filters on a stream, which of
- * them to take, how much memory they need. */
+/* plan.c - weir plan: predict filters on a described stream, for two limits: new records lost and
+ * repeats passed. Given the memory, it ranks the filters. Otherwise it finds the least memory. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,14 +12,18 @@
 #include "cli/units.h"
 
 #define MEMORY_DEFAULT ((uint64_t)64 << 20)
+#define MEMORY_LEAST ((uint64_t)64 << 10) /* less is never advised: it saves nothing */
+#define FPR_DEFAULT 0.001
+#define FNR_DEFAULT 0.05
+#define ROUNDED 1.001
 #define FILTERS_MOST 64
 
-/* ---- what is asked ---- */
+/* ---- options ---- */
 
-static bool read_ceiling(const char *text, double *out)
+static bool read_limit(const char *text, double *out)
 {
     return !text || (read_rate(text, out) && *out > 0) ||
-           reject("--fpr %s does not fit: it takes a rate above 0: 0.01 or 1%%", text);
+           reject("--fpr %s: invalid rate; use a number above 0, e.g. 0.01 or 1%%", text);
 }
 
 bool plan_stream(const struct options *o, struct weir_stream *s)
@@ -30,12 +34,12 @@ bool plan_stream(const struct options *o, struct weir_stream *s)
     if (weir_stream_read(s, sizeof *s, stream ? stream : "endless", &error) != WEIR_OK)
         return reject("%s", error.text);
     return s->drift == 0 ||
-           reject("there is no model of streams that drift; 'weir eval --synthetic %s' measures "
-                  "filters on one",
+           reject("--stream: there is no model of drift=; measure filters with 'weir eval "
+                  "--synthetic %s'",
                   stream);
 }
 
-/* Keys that come once each, until the set is whole. */
+/* Unique keys until the set is complete. */
 static bool read_set(struct plan *p)
 {
     const struct options *o = p->options;
@@ -43,11 +47,13 @@ static bool read_set(struct plan *p)
     char stream[64];
 
     if (o->plan.stream || o->plan.window)
-        return reject("--count does not go with --stream or --window: a set is no stream");
+        return reject(
+            "--count cannot be combined with --stream or --window: a set is not a stream");
     if (!read_count(o->plan.count, &keys) || keys == 0)
-        return reject("--count %s does not fit: it takes a count: 500k, 1G", o->plan.count);
+        return reject("--count %s: invalid count; use a number with k, M or G, e.g. 500k",
+                      o->plan.count);
     if (!o->filter.fpr && !o->filter.memory)
-        return reject("--count needs the error that will do (-e) or the memory there is (-m)");
+        return reject("--count needs the maximum error (-e) or the memory (-m)");
     snprintf(stream, sizeof stream, "endless:n=%llu", (unsigned long long)keys);
     p->set = true;
     return weir_stream_read(&p->stream, sizeof p->stream, stream, NULL) == WEIR_OK;
@@ -56,39 +62,40 @@ static bool read_set(struct plan *p)
 static bool read_plan(struct plan *p, const struct options *o)
 {
     p->options = o;
-    p->wish = (struct weir_plan_request){
-        .size = sizeof p->wish, .fp = o->plan.cost[0], .fn = o->plan.cost[1], .fnr = o->plan.fnr};
+    p->wish = (struct weir_plan_request){.size = sizeof p->wish,
+                                         .fpr = FPR_DEFAULT,
+                                         .fnr = o->plan.fnr > 0 ? o->plan.fnr : FNR_DEFAULT};
     if (o->plan.count ? !read_set(p) : !plan_stream(o, &p->stream))
         return false;
-    if (!read_ceiling(o->filter.fpr, &p->wish.fpr))
+    if (!read_limit(o->filter.fpr, &p->wish.fpr))
         return false;
     if (o->filter.memory && !(read_size(o->filter.memory, &p->wish.memory) && p->wish.memory >= 64))
-        return reject("--memory %s does not fit: it takes a size from 64 bytes: 64M, 1G",
+        return reject("--memory %s: invalid size; use at least 64 bytes, e.g. 64M, 1G",
                       o->filter.memory);
     p->windowed = o->plan.window != NULL;
-    p->sizing =
-        !o->filter.memory && !p->windowed && !p->set && (p->wish.fpr > 0 || p->wish.fnr > 0);
-    if (p->sizing && p->stream.n == 0 && p->stream.fresh == 1)
-        return reject("an endless stream of new keys has no repeats to miss: say how much memory "
-                      "there is (-m), or what comes again (--stream)");
+    bool no_repeats = p->stream.n == 0 && p->stream.fresh == 1;
+    if (no_repeats && o->plan.fnr > 0 && !o->filter.memory)
+        return reject("--fnr: an endless stream of new keys has no repeats; describe the stream "
+                      "with --stream");
+    p->sizing = !o->filter.memory && !p->windowed && !p->set && !no_repeats;
     if (!o->filter.memory && !p->sizing && !p->windowed && !p->set)
         p->wish.memory = MEMORY_DEFAULT;
     return true;
 }
 
-/* ---- asking theory ---- */
+/* ---- predictions ---- */
 
-/* The name and the parameters that were set; false if they are too long. */
+/* The name and the parameters of -S; false if they are too long. */
 static bool name_filter(const struct plan *p, const char *name, char spec[SPEC_MAX])
 {
     int used = snprintf(spec, SPEC_MAX, "%s", name);
 
     for (int i = 0; i < p->options->filter.sets && used < SPEC_MAX; i++)
         used += snprintf(spec + used, (size_t)(SPEC_MAX - used), " %s", p->options->filter.set[i]);
-    return used < SPEC_MAX || reject("the options of the filter are too long");
+    return used < SPEC_MAX || reject("the filter's options are too long");
 }
 
-/* Not all refuse a memory that is too small for their window. */
+/* Some filters accept a memory that is too small for their window. */
 static bool keeps_window(const struct weir_prediction *p, struct weir_error *error)
 {
     uint64_t window;
@@ -98,27 +105,26 @@ static bool keeps_window(const struct weir_prediction *p, struct weir_error *err
         return true;
     if (error)
         snprintf(error->text, sizeof error->text,
-                 "%.*s remembers %s keys in %s, less than the window; give it more memory",
+                 "%.*s remembers %s keys in %s, less than the window; use more memory",
                  (int)strcspn(p->config, " "), p->config, show_count(p->remembered).text,
                  show_bytes((double)p->memory).text);
     return false;
 }
 
-/* What is asked for is the error of the set that is whole. */
+/* The limit is for the error of the complete set. */
 static bool keeps_error(const struct plan *p, const struct weir_prediction *one,
                         struct weir_error *error)
 {
-    if (p->wish.fpr == 0 || one->error <= p->wish.fpr * 1.001)
+    if (!p->options->filter.fpr || one->error <= p->wish.fpr * ROUNDED)
         return true;
     if (error)
         snprintf(error->text, sizeof error->text,
-                 "%.*s would take %.3g of all others for members; give it more memory",
+                 "%.*s would have an error of %.3g; use more memory",
                  (int)strcspn(one->config, " "), one->config, one->error);
     return false;
 }
 
-/* As filters open it themselves: they know the memory that their window needs, or
- * their set. */
+/* Filters compute the memory for their window or set when they are opened. */
 static enum weir_status ask_sized(const struct plan *p, const char *spec,
                                   struct weir_prediction *out, struct weir_error *error)
 {
@@ -132,7 +138,6 @@ static enum weir_status ask_sized(const struct plan *p, const char *spec,
     enum weir_status status = weir_predict(out, sizeof *out, opened, &p->stream, error);
     if (status != WEIR_OK)
         return status;
-    out->cost = weir_cost(out, sizeof *out, &p->stream, &p->wish);
     return (p->set ? keeps_error(p, out, error) : keeps_window(out, error)) ? WEIR_OK
                                                                             : WEIR_UNSUPPORTED;
 }
@@ -142,17 +147,31 @@ static enum weir_status ask(const struct plan *p, const char *spec, struct weir_
 {
     if (p->windowed || p->set)
         return ask_sized(p, spec, out, error);
-    return p->sizing ? weir_min_memory(out, sizeof *out, spec, &p->stream, &p->wish, error)
-                     : weir_choose(out, sizeof *out, spec, &p->stream, &p->wish, error);
+    if (!p->sizing)
+        return weir_choose(out, sizeof *out, spec, &p->stream, &p->wish, error);
+
+    struct weir_plan_request least = p->wish;
+    enum weir_status status = weir_min_memory(out, sizeof *out, spec, &p->stream, &p->wish, error);
+    least.memory = MEMORY_LEAST;
+    return status == WEIR_OK && out->memory < MEMORY_LEAST
+               ? weir_choose(out, sizeof *out, spec, &p->stream, &least, error)
+               : status;
 }
 
-/* Does a stand above b? */
+bool plan_meets(const struct plan *p, const struct weir_prediction *one)
+{
+    return !(one->fpr > p->wish.fpr * ROUNDED) && !(one->fnr > p->wish.fnr * ROUNDED);
+}
+
+/* Is a listed before b? */
 static bool is_before(const struct plan *p, const struct weir_prediction *a,
                       const struct weir_prediction *b)
 {
     if (p->set && p->options->filter.memory)
         return a->error < b->error;
-    return p->sizing || p->windowed || p->set ? a->memory < b->memory : a->cost < b->cost;
+    if (p->sizing && a->memory == b->memory)
+        return a->rank < b->rank;
+    return p->sizing || p->windowed || p->set ? a->memory < b->memory : a->rank < b->rank;
 }
 
 static void add(struct plan *p, const struct weir_prediction *one)
@@ -164,7 +183,7 @@ static void add(struct plan *p, const struct weir_prediction *one)
     p->p[at] = *one;
 }
 
-/* Why no filter keeps this window, or this set: the first of those that could says it. */
+/* No filter keeps this window or set: report the error of the first that has the parameter. */
 static bool refuse_size(const struct plan *p)
 {
     struct weir_prediction one;
@@ -187,21 +206,21 @@ static bool ask_all(struct plan *p)
         uint64_t traits = weir_algorithm_at(WEIR_KIND_FILTER, i)->traits;
 
         if (traits & WEIR_FOR_TABLES || !(traits & (p->set ? WEIR_CAN_KEEP_ALL : WEIR_CAN_OBSERVE)))
-            continue; /* listed if it is asked for */
+            continue; /* listed only with -a */
         if (!name_filter(p, weir_algorithm_at(WEIR_KIND_FILTER, i)->name, spec))
             return false;
         if (ask(p, spec, &one, NULL) == WEIR_OK)
             add(p, &one);
-        if (p->sizing && p->n > 0) /* what needs far more is not looked for */
+        if (p->sizing && p->n > 0) /* filters that need far more are not listed */
             p->wish.memory = p->p[0].memory * FAR_MORE;
     }
     if (p->n == 0 && (p->windowed || p->set))
         return refuse_size(p);
-    return p->n > 0 || reject("no filter keeps these ceilings, or has these parameters, on such a "
+    return p->n > 0 || reject("no filter meets these limits, or has these parameters, on such a "
                               "stream");
 }
 
-/* As other commands would open it, where no ceiling asks for others. */
+/* The filter as other commands open it. */
 static bool ask_opened(struct plan *p, const char *spec)
 {
     char opened[SPEC_MAX + 64];
@@ -211,22 +230,21 @@ static bool ask_opened(struct plan *p, const char *spec)
              p->options->filter.fpr ? p->options->filter.fpr : "");
     if (weir_predict(&p->p[p->n], sizeof *p->p, opened, &p->stream, NULL) != WEIR_OK)
         return false;
-    p->p[p->n].cost = weir_cost(&p->p[p->n], sizeof *p->p, &p->stream, &p->wish);
     return true;
 }
 
-/* A fixed filter is for a set. An unknown name is refused elsewhere. */
+/* A fixed filter needs a set. Unknown names are rejected elsewhere. */
 static bool fits_stream(const struct plan *p, const char *spec)
 {
     const struct weir_algorithm *about = weir_find_algorithm(WEIR_KIND_FILTER, spec);
 
     return p->set || !about || about->traits & WEIR_CAN_OBSERVE ||
-           reject("%s is built from a set that is known whole, and learns nothing from a stream; "
-                  "--count N asks for such a set",
+           reject("%s is built from a complete set and cannot observe a stream; use --count N "
+                  "to predict a set",
                   about->name);
 }
 
-/* As it would be opened, and its best settings beside it if those are others. */
+/* As other commands open it, and with its best settings if they differ. */
 static bool ask_one(struct plan *p)
 {
     char spec[SPEC_MAX];
@@ -267,7 +285,7 @@ int cmd_plan(const struct options *o)
         return plan_gap(o);
     p.p = malloc((FILTERS_MOST + 2) * sizeof *p.p);
     if (!p.p)
-        return fail("memory is short");
+        return fail("out of memory");
     ok = read_plan(&p, o) && (o->filter.algorithm ? ask_one(&p) : ask_all(&p)) && print(&p);
     free(p.p);
     return ok ? EXIT_FINE : EXIT_ERROR;

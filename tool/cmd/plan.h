@@ -1,4 +1,4 @@
-/* plan.h - weir plan, in its parts. */
+/* plan.h - what the files of weir plan share. */
 #ifndef WEIR_CMD_PLAN_H
 #define WEIR_CMD_PLAN_H
 
@@ -7,30 +7,33 @@
 
 #include "cmd/commands.h"
 
-/* The stream of --stream, of which there is a model. False after a message. */
+/* Read --stream. False after a message, also if there is no model. */
 bool plan_stream(const struct options *o, struct weir_stream *s);
 
-#define FAR_MORE 4 /* times the least memory: what needs more is not listed */
+#define FAR_MORE 4 /* times the least memory; filters that need more are not listed */
 
 struct plan {
     const struct options *options;
     struct weir_stream stream;
     struct weir_plan_request wish;
-    bool sizing;   /* the memory is what is asked for */
-    bool windowed; /* or that for a window, */
+    bool sizing;   /* find the memory for the limits */
+    bool windowed; /* or for a window, */
     bool set;      /* or for a set of keys */
     struct weir_prediction *p;
     size_t n;
-    size_t chosen; /* of one filter: its best settings */
+    size_t chosen; /* index of the best settings of one filter */
 };
 
-/* What a key takes; NaN if none is kept. */
+/* Does it keep both limits? */
+bool plan_meets(const struct plan *p, const struct weir_prediction *one);
+
+/* Bits per key; NaN if none is kept. */
 double plan_bits_per_key(const struct plan *p, const struct weir_prediction *one);
 
-/* Bytes of the filter's name, where its spec begins. */
+/* Length of the filter's name in its spec. */
 size_t plan_name_size(const struct weir_prediction *p);
 
-/* Why the first is the first, in one message. */
+/* The reason for the first row. */
 void plan_say_why(const struct plan *p, char *text, size_t size);
 void plan_print_words(const struct plan *p);
 

@@ -9,15 +9,15 @@
 #include <sys/stat.h>
 
 #include "cli/messages.h"
-#include "cmd/refuse_files.h"
+#include "cmd/file_checks.h"
 #include "cli/print.h"
 #include "cli/signals.h"
 #include "cli/units.h"
 #include "state/files.h"
 
-#define TOLD_AFTER 30.0 /* seconds that a filter may be full before it is told */
+#define WARN_AFTER 30.0 /* seconds that a filter may be full before the warning */
 
-/* Opened by its name, a file behind standard output would be emptied, even with >>. */
+/* If opened by name, a file behind standard output would be truncated, even with >>. */
 static bool is_standard_output(const char *path)
 {
     return path && (strcmp(path, "-") == 0 || strcmp(path, "/dev/stdout") == 0);
@@ -38,7 +38,7 @@ struct run run_asked(const struct options *o, int from)
     return r;
 }
 
-/* The first file that is one, or NULL. */
+/* The first regular file, or NULL. */
 static const char *regular_file(const struct inputs *in)
 {
     struct stat st;
@@ -55,8 +55,8 @@ void run_tell_clock(const struct run *r, const char *what)
         r->verbosity.quiet || r->records.time.field ? NULL : regular_file(&r->inputs);
 
     if (r->records.time.span && file)
-        note("%s goes by the clock of this machine, not by the times in %s; --time FIELD goes by "
-             "those",
+        note("%s uses the clock of this machine, not the times in %s; to use those, add --time "
+             "FIELD",
              what, file);
 }
 
@@ -65,14 +65,14 @@ void run_tell_clock(const struct run *r, const char *what)
 static bool pass_header(struct running *r)
 {
     const struct reader *reader = &r->source.reader;
+    bool ok = true;
 
-    if (!reader->header || r->headed || r->source.refused_header)
-        return true;
-    r->headed = true;
-    return write_header(&r->writer, reader->header, reader->header_size);
+    for (uint32_t i = 0; i < r->writers && ok && reader->header && !r->source.refused_header; i++)
+        ok = write_header(&r->writer[i], reader->header, reader->header_size);
+    return ok;
 }
 
-/* Said once: with the figures of the whole run where it ends soon, else while it goes on. */
+/* Warn once: during the run, or at the end of a short run, with the figures of all of it. */
 static void tell_past(struct running *r)
 {
     char why[VERDICT_MESSAGE];
@@ -101,7 +101,7 @@ static bool is_to_stop(const struct running *r)
     return r->past_since > 0 && r->run->on_full == FULL_STOPS;
 }
 
-/* What was read is written and in the state; nothing more is read. */
+/* All records that were read are written and in the state; nothing more is read. */
 static bool stop_full(struct running *r)
 {
     char why[VERDICT_MESSAGE];
@@ -116,14 +116,19 @@ static bool take(void *context, struct batch *b)
 {
     struct running *r = context;
 
-    if (!pass_header(r) || !write_batch(&r->writer, b) || !write_flush(&r->writer))
+    b->first = audit_next(&r->audit);
+    if (!pass_header(r))
         return false;
+    for (uint32_t i = 0; i < r->writers; i++)
+        if (!write_batch(&r->writer[i], b) || !write_flush(&r->writer[i]))
+            return false;
+    audit_batch(&r->audit, b, r->writer[0].passes);
     if (r->run->is_list)
         networks_count(&r->networks, b);
     r->unsaved += b->n;
-    if (b->name)
+    if (b->input.name)
         r->position = read_behind(b);
-    if (!r->told && look_if_past(r, false) && !is_to_stop(r) && now() - r->past_since >= TOLD_AFTER)
+    if (!r->told && look_if_past(r, false) && !is_to_stop(r) && now() - r->past_since >= WARN_AFTER)
         tell_past(r);
     return true;
 }
@@ -150,23 +155,39 @@ static bool rest(void *context)
 
 /* ---- the end ---- */
 
-static int refuse_output(const struct running *r)
+/* The output that failed, or NULL. */
+static const struct writer *find_failed(const struct running *r)
 {
-    if (r->writer.error == EPIPE)
+    for (uint32_t i = 0; i < r->writers; i++)
+        if (r->writer[i].error)
+            return &r->writer[i];
+    return NULL;
+}
+
+static int report_failed(const struct writer *w)
+{
+    if (w->error == EPIPE)
         signals_obey(SIGPIPE);
-    return fail("cannot write %s: %s", r->writer.name, strerror(r->writer.error));
+    return fail("cannot write %s: %s", w->name, strerror(w->error));
+}
+
+static void close_outputs(struct running *r)
+{
+    for (uint32_t i = 0; i < r->writers; i++)
+        write_close(&r->writer[i]);
 }
 
 static bool print_count(struct running *r)
 {
+    struct writer *w = &r->writer[0];
     char text[24];
 
     if (!r->run->output.count_only)
         return true;
-    return write_text(&r->writer, text,
-                      (size_t)snprintf(text, sizeof text, "%llu\n",
-                                       (unsigned long long)r->writer.passed)) &&
-           write_flush(&r->writer);
+    return write_text(
+               w, text,
+               (size_t)snprintf(text, sizeof text, "%llu\n", (unsigned long long)w->passed)) &&
+           write_flush(w);
 }
 
 static void tell_unfinished(const struct running *r)
@@ -176,28 +197,28 @@ static void tell_unfinished(const struct running *r)
     if (r->run->verbosity.quiet)
         return;
     if (in->again)
-        note("the last line that was read before was not complete then; it was read again, whole");
+        note("the last line of the previous run was incomplete; it was read again from its start");
     if (in->left)
         note("%s: the last line has no line break yet; it is left for the next run",
              input_name(in->name));
 }
 
-/* A little lateness is how streams are; that of a whole span is mostly of files in the wrong order,
- * as access.log* lists them. In the report it is told of any. */
+/* Slightly late records are normal. Lateness above the span indicates files in the wrong order, as
+ * access.log* lists them. The report counts every late record. */
 static void tell_late(const struct running *r)
 {
     const struct tally *t = &r->pipe.tally;
 
     if (!r->run->verbosity.quiet && t->most_late > r->run->records.time.span)
-        note("%llu %s late, the latest by %s: judged as of the newest time before; give files from "
-             "the oldest to the newest, or --lateness to refuse such records",
+        note("%llu %s late, the latest by %s: judged at the newest time before them; list files "
+             "from the oldest to the newest, or use --lateness to reject such records",
              (unsigned long long)t->late, t->late == 1 ? "record was" : "records were",
              show_duration((double)t->most_late / 1000).text);
 }
 
-/* What is written is in the state, whatever else went wrong. A filter file is
- * replaced as a whole or not at all. */
-static bool is_to_be_saved(const struct running *r)
+/* Written records are in the state, even if something else failed. A filter file is replaced
+ * completely or not at all. */
+bool run_is_to_be_saved(const struct running *r)
 {
     const struct tally *t = &r->pipe.tally;
     bool nothing = t->records == 0 && (r->pipe.failed || !r->source.reader.name);
@@ -216,18 +237,21 @@ static int finish(struct running *r)
     progress_clear(&r->progress);
     if (!r->pipe.failed && look_if_past(r, true) && is_to_stop(r))
         stop_full(r);
-    if (!r->writer.error && pass_header(r) && print_count(r) && is_to_be_saved(r))
+    r->ended = true;
+    if (!find_failed(r) && pass_header(r) && print_count(r) &&
+        (run_is_to_be_saved(r) || r->audit.path))
         save_failed = !run_save(r);
-    if (!write_close(&r->writer) || r->writer.error)
-        return refuse_output(r);
+    close_outputs(r);
+    if (find_failed(r))
+        return report_failed(find_failed(r));
     tell_unfinished(r);
     tell_late(r);
     if (!r->run->verbosity.quiet)
-        networks_tell(&r->networks);
-    if (r->past_since > 0 && !save_failed) /* one message says why it failed */
+        networks_report(&r->networks);
+    if (r->past_since > 0 && !save_failed) /* the first message has the reason */
         tell_past(r);
     tell_skipped(t, &r->run->verbosity, r->source.reader.count > 1);
-    t->passed = r->writer.passed;
+    t->passed = r->writer[0].passed;
     t->seconds = now() - r->progress.started;
     if (r->run->verbosity.metrics)
         run_write_metrics(r, true);
@@ -243,14 +267,14 @@ static bool are_records(const struct run *given)
     return given->records.plain || files_hold_records(given->command, &given->inputs);
 }
 
-/* What servers were shown cannot be taken back: a run that is cut off, however soon, leaves a state
- * that says so. */
+/* Keys that were sent to servers cannot be removed: also a run that is killed at once leaves a
+ * state that records it. */
 static bool save_first(struct running *r)
 {
     if (!r->run->save_anyway || run_save(r))
         return true;
-    if (r->writer.error)
-        refuse_output(r);
+    if (find_failed(r))
+        report_failed(find_failed(r));
     return false;
 }
 
@@ -261,13 +285,14 @@ int run(const struct run *given, struct tally *tally)
     int status = EXIT_ERROR;
 
     if (!r || !signals_watch())
-        return fail("the system is short of memory or files");
+        return fail("not enough memory or file descriptors");
     r->run = given;
     if (are_records(given) && run_open(r, sink) && save_first(r) && pipe_run(&r->pipe))
         status = finish(r);
     if (tally)
         *tally = r->pipe.tally;
-    write_close(&r->writer);
+    close_outputs(r);
+    audit_close(&r->audit);
     source_close(&r->source);
     free(r);
     return status;
@@ -278,10 +303,10 @@ int run_filter(struct run *r, struct filtering filtering, const struct filter_re
 {
     static struct watch watch;
     bool watched = !r->verbosity.quiet || r->on_full == FULL_STOPS || r->verbosity.metrics ||
-                   r->verbosity.stats == STATS_JSON;
+                   r->output.audit || r->verbosity.stats == STATS_JSON;
 
     if (watched && !watch_open(&watch, filtering.shards, wanted, loaded))
-        return fail("memory is short");
+        return fail("out of memory");
     filtering.watch = watched ? &watch : NULL;
     r->verdict = verdict_by_filter(&filtering);
     int status = run(r, NULL);
@@ -298,7 +323,7 @@ int run_into(const struct run *given, struct sink sink)
     bool ok;
 
     if (!signals_watch())
-        return fail("the system is short of memory or files");
+        return fail("not enough memory or file descriptors");
     if (!are_records(given))
         return EXIT_ERROR;
     ok = source_open(&source, &given->records, given->inputs, given->command,
@@ -309,7 +334,7 @@ int run_into(const struct run *given, struct sink sink)
     ok = ok && pipe_run(&pipe) && !pipe.failed;
     tell_skipped(&pipe.tally, &given->verbosity, given->inputs.count > 1);
     if (pipe.tally.late && !given->verbosity.quiet)
-        note("%llu %s late, the latest by %s; they count as of when they came",
+        note("%llu %s late, the latest by %s; they are counted at the newest time before them",
              (unsigned long long)pipe.tally.late,
              pipe.tally.late == 1 ? "record was" : "records were",
              show_duration((double)pipe.tally.most_late / 1000).text);

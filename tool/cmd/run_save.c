@@ -1,5 +1,5 @@
-/* run_save.c - what a run leaves behind between two batches and at its end: the state or filter
- * file, and its figures for Prometheus (running.h). */
+/* run_save.c - the files that a run saves between two batches and at its end: the state or filter
+ * file, and metrics for Prometheus (running.h). */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -8,12 +8,13 @@
 #include <sys/stat.h>
 
 #include "cli/messages.h"
+#include "cli/signals.h"
 #include "cmd/running.h"
 #include "state/replace.h"
 #include "verdict/verdict.h"
 
 #define SAVING_SHARE 0.1 /* of the time may go into checkpoints, at most; a guess */
-#define METRICS_EVERY 15 /* seconds: as often as Prometheus looks, by default */
+#define METRICS_EVERY 15 /* seconds: the default scrape interval of Prometheus */
 
 /* ---- the state ---- */
 
@@ -21,28 +22,32 @@ bool run_wants_checkpoint(const struct running *r)
 {
     const struct state_options *s = &r->run->state;
 
+    const struct verdict *v = &r->run->verdict;
+
     return s->path && r->unsaved > 0 &&
-           ((s->records && r->unsaved >= s->records) || (s->seconds > 0 && now() >= r->next_save));
+           ((v->wants_save && v->wants_save(v->context)) ||
+            (s->records && r->unsaved >= s->records) || (s->seconds > 0 && now() >= r->next_save));
 }
 
-/* Can the output be cut to its length now? Only a file can. It is known again by its end. */
-static bool find_cut(struct running *r, struct state *s)
+/* The length of an output; if it is a file, the next run can truncate it to this length. */
+static bool describe_output(const struct running *r, const struct writer *w, const char *path,
+                            struct state_output *o)
 {
-    const char *path = r->run->output.path;
     struct stat st;
 
-    s->output = r->writer.bytes;
+    o->used = true;
+    o->length = w->bytes;
     if (!path)
         return true;
-    bool looked = fstat(r->writer.fd, &st) == 0;
-    s->cut = looked && S_ISREG(st.st_mode);
-    if (looked && s->cut)
-        looked = state_hash_end(r->run->verdict.hash, path, s->output, s->written);
-    return looked || reject("cannot save %s: %s cannot be looked at: %s", r->run->save,
-                            r->writer.name, strerror(errno));
+    bool looked = fstat(w->fd, &st) == 0;
+    o->cut = looked && S_ISREG(st.st_mode);
+    if (looked && o->cut)
+        looked = state_hash_end(r->run->verdict.hash, path, o->length, o->written);
+    return looked ||
+           reject("cannot save %s: %s cannot be read: %s", r->run->save, w->name, strerror(errno));
 }
 
-/* What a state file says of this moment, when no batch is under way. */
+/* The content of a state's note at this moment, when no batch is in flight. */
 static bool describe(struct running *r, struct state *s)
 {
     const struct verdict *v = &r->run->verdict;
@@ -56,23 +61,43 @@ static bool describe(struct running *r, struct state *s)
     state_set_input(s, v->hash, file, &position);
     if (source_clock(&r->source) && r->source.clock.now != NO_TIME)
         s->clock = r->source.clock.now;
-    return find_cut(r, s);
+    s->sums = r->audit.sums;
+    return describe_output(r, &r->writer[0], r->run->output.path, &s->output) &&
+           (r->writers < 2 ||
+            describe_output(r, &r->writer[1], r->run->output.rejects, &s->rejects));
 }
 
-bool run_save(struct running *r)
+static bool save_state(struct running *r)
 {
     static struct state state; /* large, and only one is saved at a time */
     static char note[NOTE_MAX];
     const struct verdict *v = &r->run->verdict;
-    bool saved = true;
 
-    if (!write_sync(&r->writer))
-        return false;
-    if (!r->run->state.path)
+    if (!r->run->state.path) {
         snprintf(note, sizeof note, "%s", r->run->note ? r->run->note : "");
-    else if ((saved = describe(r, &state)))
+    } else {
+        if (!describe(r, &state))
+            return false;
         state_write(&state, note);
-    saved = saved && v->save(v->context, r->run->save, note);
+    }
+    return v->save(v->context, r->run->save, note);
+}
+
+/* The order is guaranteed (docs/command.md): outputs, then the audit file, then the state, which
+ * commits them. The next run truncates the outputs to the state's lengths, and ignores entries of
+ * the audit file beyond the state. */
+bool run_save(struct running *r)
+{
+    const char *status = !r->ended          ? "running"
+                         : r->pipe.failed   ? "failed"
+                         : signals_caught() ? "interrupted"
+                                            : "complete";
+
+    for (uint32_t i = 0; i < r->writers; i++)
+        if (!write_sync(&r->writer[i]))
+            return false;
+    bool saved = audit_write(&r->audit, status) &&
+                 (!(r->run->save && (!r->ended || run_is_to_be_saved(r))) || save_state(r));
     r->pipe.failed |= !saved;
     return saved;
 }
@@ -91,7 +116,7 @@ bool run_checkpoint(struct running *r)
 
 /* ---- metrics ---- */
 
-/* The run is called as the file is, without what stands behind a point. */
+/* The label of a run is the file name without its ending. */
 static void name_run(const char *path, char name[64])
 {
     const char *slash = strrchr(path, '/');
@@ -112,12 +137,12 @@ bool run_write_metrics(struct running *r, bool ended)
     size_t size = 0;
 
     name_run(path, name);
-    t.passed = r->writer.passed;
+    t.passed = r->writer[0].passed;
     t.seconds = began - r->progress.started;
     char *text = metrics_text(&r->run->verdict, &t, name, ended, &size);
-    bool ok = text && replace_text(path, text, size);
+    bool ok = text && replace_text(path, text, size, false);
     if (!ok && !r->metrics_failed)
-        note("cannot write %s: %s", path, text ? strerror(errno) : "memory is short");
+        note("cannot write %s: %s", path, text ? strerror(errno) : "out of memory");
     r->metrics_failed |= !ok;
     free(text);
     r->next_metrics = now() + fmax((now() - began) / SAVING_SHARE, METRICS_EVERY);

@@ -1,9 +1,10 @@
-/* running.h - a run under way, for the files that make it: run.c drives and ends it, run_open.c
- * opens its stages, run_save.c saves and tells its figures between two batches. */
+/* running.h - the state of a run, for run.c (drives and ends it), run_open.c (opens its stages) and
+ * run_save.c (saves state and metrics between two batches). */
 #ifndef WEIR_CMD_RUNNING_H
 #define WEIR_CMD_RUNNING_H
 
-#include "cmd/networks.h"
+#include "cmd/audit.h"
+#include "cmd/file_checks.h"
 #include "cmd/run.h"
 #include "pipe/write.h"
 
@@ -11,26 +12,29 @@ struct running {
     const struct run *run;
     struct pipe pipe;
     struct file_source source;
-    struct writer writer;
+    struct writer writer[2]; /* the output; rejected records */
+    uint32_t writers;
+    struct audit audit;
+    bool ended;   /* the pipe is */
+    bool resumes; /* starts in the middle of the input: the output has its header */
     struct progress progress;
-    bool headed; /* the output has its header, or is to have none */
 
-    struct position position; /* behind the last record written; where a failed run ends */
+    struct position position; /* after the last record written; where a failed run ends */
     uint64_t unsaved;         /* records since the last checkpoint */
     double next_save;
     double next_metrics;
-    bool metrics_failed; /* that was told */
+    bool metrics_failed; /* and was reported */
 
     double past_since; /* the filter is full; 0: it is not */
-    bool told;         /* and that was said */
+    bool told;         /* and was reported */
 
     struct networks networks; /* among the keys of a list */
 };
 
 /* ---- run_open.c ---- */
 
-/* All stages, with this sink at the end, and at the place where an earlier run stopped. False after
- * a message. */
+/* Open all stages, with this sink at the end, at the position where an earlier run stopped. False
+ * after a message. */
 bool run_open(struct running *r, struct sink sink);
 
 /* ---- run_save.c: while no batch is under way ---- */
@@ -38,12 +42,16 @@ bool run_open(struct running *r, struct sink sink);
 bool run_wants_checkpoint(const struct running *r);
 bool run_checkpoint(struct running *r);
 
-/* The state, or the filter. What was read is written; false if that or the saving failed. */
+/* At the end: is there something to save in a state or filter file? */
+bool run_is_to_be_saved(const struct running *r);
+
+/* Save the state or the filter. All records that were read are written. Returns false if that or
+ * the saving failed. */
 bool run_save(struct running *r);
 
 bool run_wants_metrics(const struct running *r);
 
-/* False if the file cannot be written; that ends a run only where it begins. */
+/* Returns false if the file cannot be written, which ends a run only at its start. */
 bool run_write_metrics(struct running *r, bool ended);
 
 #endif

@@ -14,18 +14,18 @@
 #include "cli/units.h"
 #include "state/files.h"
 #include "state/lock.h"
-#include "unpack/file.h"
+#include "unpack/unpack.h"
 
 #define FPR_FOR_SETS "0.001"
-#define WORTH_TELLING 0.95 /* of the size: what saves less is not told; a guess, as are */
-#define KEYS_TO_TELL 1000  /* below which nobody cares */
+#define WORTH_TELLING 0.95 /* of the size: smaller savings are not reported; chosen, as are */
+#define KEYS_TO_TELL 1000  /* sets below this are not worth a note */
 
 static bool sized(const struct filter_request *w)
 {
     return w->memory || request_sets(w, "memory") || request_sets(w, "capacity");
 }
 
-/* Delimiters from here to the end. False after a message, or a signal. */
+/* Count delimiters from here to the end. False after a message, or a signal. */
 static bool count_delimiters(struct unpacked_file *f, const char *path, char delimiter,
                              uint64_t *sum)
 {
@@ -38,7 +38,7 @@ static bool count_delimiters(struct unpacked_file *f, const char *path, char del
     return n < 0 ? reject("%s %s", path, f->failure) : !signals_caught();
 }
 
-/* Records of a file, or a few more: line breaks inside CSV count too. */
+/* The number of records in a file, or a few more: line breaks inside CSV fields count too. */
 static bool count_records(const char *path, const struct records *r, uint64_t *sum)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
@@ -70,18 +70,18 @@ static bool are_files(const struct inputs *files)
 static bool count_all(const struct inputs *files, const struct records *r, uint64_t *sum)
 {
     if (!signals_watch())
-        return reject("the system is short of memory or files");
+        return reject("not enough memory or file descriptors");
     for (uint32_t i = 0; i < files->count; i++)
         if (!count_records(files->file[i], r, sum))
             return false;
     return true;
 }
 
-/* Theory tells the error on average. That of one filter is as chance has it: at k = 7 its
+/* Theory predicts the mean error. That of one filter varies: at k = 7 its
  * standard deviation is that of 1 / (4 sqrt(n)) more or fewer keys, and shards get unequal
- * parts. With room for sqrt(n) more, -e is a ceiling of this very filter. A filter with a fixed
- * number of slots (it keeps all keys and cannot be merged) rejects keys if a shard is full: room
- * for four standard deviations, which one shard in 30,000 exceeds. */
+ * parts. With capacity for sqrt(n) more keys, -e is the maximum of this very filter. A filter with
+ * a fixed number of slots (it keeps all keys and cannot be merged) rejects keys if a shard is full:
+ * room for four standard deviations, which one shard in 30,000 exceeds. */
 static uint64_t spread_of(uint64_t keys, uint32_t shards, const char *name)
 {
     uint64_t traits = weir_find_algorithm(WEIR_KIND_FILTER, name)->traits;
@@ -116,7 +116,7 @@ bool keyset_open(const struct options *o, struct inputs files, struct shards *s)
 
 /* ---- fixed sets ---- */
 
-/* The name that is asked for is one of a fixed filter. */
+/* Is the requested filter a fixed one? */
 static bool names_fixed(const struct options *o)
 {
     const struct weir_algorithm *about =
@@ -134,9 +134,9 @@ static bool check_fixed(const struct options *o)
 {
     if (o->filter.algorithm && !names_fixed(o) &&
         weir_find_algorithm(WEIR_KIND_FILTER, o->filter.algorithm)) /* others the library refuses */
-        return reject("%s is not fixed; leave --fixed out, or -a", o->filter.algorithm);
+        return reject("%s is not fixed; remove --fixed, or -a", o->filter.algorithm);
     if (sized(&o->filter))
-        return reject("a fixed filter takes its size from its keys and -e; leave out -m, memory= "
+        return reject("the size of a fixed filter follows from its keys and -e; remove -m, memory= "
                       "and capacity=");
     return true;
 }
@@ -157,7 +157,7 @@ bool keyset_begin(const struct options *o, struct building *b, struct shards *s)
            building_open(b, spec, shards_wanted(o->shards, o->threads, spec), s);
 }
 
-/* What a fixed filter of the same keys and error would take; 0 if it cannot be told. */
+/* The size of a fixed filter with the same keys and error rate; 0 if unknown. */
 static uint64_t fixed_size(const struct weir_stats *f, const char *error)
 {
     char spec[SPEC_MAX], complete[WEIR_SPEC_MAX];
@@ -207,7 +207,7 @@ static bool can_forget(const struct shards *s)
 bool keyset_load(const struct options *o, const char *path, struct stored *s)
 {
     bool told = o->verbosity.stats == STATS_TEXT || o->verbosity.stats == STATS_JSON ||
-                o->verbosity.metrics;
+                o->verbosity.metrics || o->output.audit;
 
     return (told ? file_load(s, path) : file_view(s, path)) && keyset_same_keys(o, path, s);
 }
@@ -220,46 +220,41 @@ bool keyset_same_keys(const struct options *o, const char *path, const struct st
     return o->keys_differ || file_same_keys(s, path, keys);
 }
 
-answer_keys keyset_answer(const struct shards *s)
-{
-    return s->viewed ? answer_by_viewing : answer_by_asking;
-}
-
-/* A filter that learns nothing more can only be made anew. */
+/* Keys cannot be added to a fixed filter. */
 static bool can_learn(const struct shards *s, const char *path)
 {
     const struct weir_algorithm *about = weir_find_algorithm(WEIR_KIND_FILTER, s->config);
 
     return about->traits & WEIR_CAN_OBSERVE ||
-           reject(
-               "%s is fixed: %s learns no key; 'weir build --fixed -o F KEYS' makes it anew from "
-               "all keys, 'weir build -o F KEYS' one that can be added to",
-               path, about->name);
+           reject("%s is fixed: no key can be added to %s; 'weir build --fixed -o F KEYS' builds "
+                  "it again from "
+                  "all keys, 'weir build -o F KEYS' one that can be added to",
+                  path, about->name);
 }
 
-int keyset_change(const struct options *o, answer_keys answer)
+int keyset_change(const struct options *o, enum weir_shared_operation operation)
 {
     static struct stored stored;
     const char *path = keyset_file(o);
     int status = EXIT_ERROR;
 
     if (path && lock_file(path) && file_load(&stored, path) && keyset_same_keys(o, path, &stored) &&
-        (answer == answer_by_forgetting ? can_forget(&stored.shards)
-                                        : can_learn(&stored.shards, path))) {
+        (operation == WEIR_SHARED_FORGET ? can_forget(&stored.shards)
+                                         : can_learn(&stored.shards, path))) {
         struct run r = run_asked(o, 1);
 
         struct filtering filtering = {.shards = &stored.shards,
-                                      .answer = answer,
+                                      .operation = operation,
                                       .must_fit = true,
                                       .overflow = shards_stats(&stored.shards).overflow};
 
-        r.is_list = answer != answer_by_forgetting;
+        r.is_list = operation != WEIR_SHARED_FORGET;
         r.output = (struct output){.mute = true};
         r.save = path;
         r.note = stored.note;
         r.verdict = verdict_by_filter(&filtering);
-        status = answer == answer_by_forgetting ? run(&r, NULL)
-                                                : run_filter(&r, filtering, &o->filter, true);
+        status = operation == WEIR_SHARED_FORGET ? run(&r, NULL)
+                                                 : run_filter(&r, filtering, &o->filter, true);
     }
     shards_close(&stored.shards);
     return status;

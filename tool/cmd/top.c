@@ -1,5 +1,5 @@
-/* top.c - weir top: which keys come most often? On a terminal a table that is refreshed in
- * place and stays; elsewhere, or with --format, rows at the end. */
+/* top.c - weir top: the most frequent keys. On a terminal, a table that is refreshed in place;
+ * otherwise, or with --format, rows at the end. */
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>
@@ -17,18 +17,18 @@
 #include "verdict/by_sketch.h"
 
 #define REFRESH 0.5 /* seconds */
-#define NUMBER 20   /* keys, if nothing else is asked for */
+#define NUMBER 20   /* keys, by default */
 
 struct board {
     const struct options *options;
     struct counting counting;
     struct weir_heavy *list;
-    size_t room, keys; /* asked for, and kept at most */
+    size_t room, keys; /* keys requested, and max keys stored */
     bool live;         /* it is drawn on a terminal */
     unsigned lines;    /* there now */
     double drawn, started;
     bool fades;       /* counts do */
-    double half_life; /* seconds of the records' times, where these count */
+    double half_life; /* seconds of the records' times, if these are used */
     uint64_t arrived; /* records or weights of this run */
     uint64_t before;  /* the total of earlier ones */
 };
@@ -38,7 +38,7 @@ static double share_of(const struct weir_heavy *h, const struct weir_sketch_stat
     return stats->total ? (double)h->count / (double)stats->total : 0;
 }
 
-/* Those that were asked for: so many, or all of so large a share. */
+/* The keys to print: a number of them, or all with at least a share. */
 static size_t find(const struct board *b, const struct weir_sketch_stats *stats)
 {
     size_t n = weir_sketch_top(b->counting.sketch, b->list, b->room), wanted = 0;
@@ -53,9 +53,9 @@ static size_t find(const struct board *b, const struct weir_sketch_stats *stats)
 /* ---- on a terminal ---- */
 
 #define FIGURE 8      /* columns of a figure, with the blank before it */
-#define ERROR_FROM 60 /* columns of a terminal from which on there is room for errors */
+#define ERROR_FROM 60 /* columns of a terminal from which on errors fit */
 #define KEY_LEAST 8   /* columns that a key gets at least */
-#define KEY_USUAL 24  /* that it gets, if there is room, where none is longer */
+#define KEY_USUAL 24  /* if the terminal has them and no key is longer */
 #define COLUMNS_LEAST 32
 
 static void erase(struct board *b)
@@ -65,7 +65,7 @@ static void erase(struct board *b)
     b->lines = 0;
 }
 
-/* As many characters as there is room for; what is no text is a question mark. */
+/* As many characters as fit; invalid bytes become question marks. */
 static void draw_key(struct weir_bytes key, unsigned width)
 {
     unsigned used = 0;
@@ -82,8 +82,8 @@ static void draw_key(struct weir_bytes key, unsigned width)
     printf("%*s", (int)(width - used), "");
 }
 
-/* Added per second, on average of this run. Of counts that fade, the total is no sum: at a steady
- * rate it is that of half-life / ln 2, which tells the rate by the times of records too. */
+/* The rate per second, on average of this run. With decaying counts the total is not a sum: at a
+ * steady rate, it equals that of half-life / ln 2, also by the times of records. */
 static double rate_of(const struct board *b, const struct weir_sketch_stats *stats)
 {
     if (b->counting.timed)
@@ -93,7 +93,7 @@ static double rate_of(const struct board *b, const struct weir_sketch_stats *sta
     return added / (now() - b->started + 1e-9);
 }
 
-/* Logs may have less than one a second. */
+/* Logs may have less than one record per second. */
 static struct shown show_rate(double rate)
 {
     struct shown s = show_count(rate);
@@ -124,7 +124,7 @@ static void draw_row(const struct weir_heavy *h, double share, double rate, unsi
     putchar('\n');
 }
 
-/* The list with a head above it and a line on the whole below: three lines more. */
+/* The list with a header above and a summary line below: three more lines. */
 static void draw(const struct board *b, const struct weir_sketch_stats *stats, size_t n,
                  unsigned columns)
 {
@@ -194,22 +194,22 @@ static void tell_bound(const struct board *b, const struct weir_sketch_stats *st
         note("%llu counted in all; counts are estimates, mostly a little low, without a bound",
              (unsigned long long)stats->total);
     else
-        note("%llu counted in all; a key that is not kept came at most %llu times",
+        note("%llu counted in all; a key that is not stored occurred at most %llu times",
              (unsigned long long)stats->total, (unsigned long long)stats->error);
     if (o->count.share > 0 && stats->total > 0 &&
         (double)stats->error >= o->count.share * (double)stats->total)
         note("so keys of that share may be missing%s",
              stats->error == WEIR_NO_BOUND ? "" : "; more memory (-m) finds them all");
     if (o->count.number > b->keys)
-        note("%u are asked for, but no more than %zu are kept; more memory (-m) or -S keys= keeps "
+        note("%u keys requested, but at most %zu are stored; more memory (-m) or -S keys= stores "
              "more",
              o->count.number, b->keys);
     if (stats->too_long)
-        note("%llu of these had keys too long to be kept; more memory (-m) takes longer ones",
+        note("%llu of these had keys too long to be stored; more memory (-m) stores longer ones",
              (unsigned long long)stats->too_long);
 }
 
-/* Of what an earlier run counted nobody says it. */
+/* The number of key fields in the counts of an earlier run is unknown. */
 static bool may_have_fields(const struct options *o)
 {
     return records_have_fields(&o->records) || (o->state.path && !o->records.key);
@@ -263,10 +263,10 @@ static bool open_board(struct board *b)
     b->before = weir_sketch_stats_of(b->counting.sketch).total;
     b->keys = keys;
     b->room = b->options->count.number ? b->options->count.number : NUMBER;
-    if (b->options->count.share > 0) /* there may be as many as are kept */
+    if (b->options->count.share > 0) /* all stored keys may qualify */
         b->room = b->keys;
     b->list = calloc(b->room, sizeof *b->list);
-    return b->list || reject("memory is short");
+    return b->list || reject("out of memory");
 }
 
 int cmd_top(const struct options *o)
@@ -293,7 +293,7 @@ int cmd_top(const struct options *o)
             print(&b, !o->verbosity.quiet && status == EXIT_FINE);
             status = run_keep_counts(o->state.path, s, status);
         } else if (o->state.path && status == EXIT_FINE && !file_save_sketch(o->state.path, s)) {
-            status = EXIT_ERROR; /* the terminal is gone: there is nothing to draw on */
+            status = EXIT_ERROR; /* the terminal was closed */
         }
     }
     free(b.list);

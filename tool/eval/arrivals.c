@@ -1,4 +1,4 @@
-/* arrivals.c - see arrivals.h. */
+/* arrivals.c - open and read the source of an evaluation. See arrivals.h. */
 #include "eval/arrivals.h"
 
 #include "cli/messages.h"
@@ -11,18 +11,18 @@ static bool open_stream(struct arrivals *a)
     const struct eval_request *o = a->request;
 
     if (o->inputs.count)
-        return reject("--synthetic does not go with files: '%s' would not be read",
+        return reject("--synthetic: cannot be combined with files such as '%s'; omit one of them",
                       o->inputs.file[0]);
     if (o->records.key || o->records.importance || o->records.format != FORMAT_LINES ||
-        o->records.nul || o->records.header || o->records.ignore_case || o->records.ignore_space ||
-        o->records.keep_cr)
+        o->records.nul || o->records.header || o->records.key_as || o->records.ignore_case ||
+        o->records.ignore_space || o->records.keep_cr)
         return reject(
-            "--synthetic does not go with options on records: its keys are what they are, "
-            "and importance= is of the stream");
+            "--synthetic: options on records do not apply; its keys need none, and importance= "
+            "is a parameter of the stream");
     if (!stream_open(&a->stream, o->measures.synthetic))
         return false;
     if (a->stream.spec.n == 0)
-        return reject("--synthetic endless would never end: give it n=, as in endless:n=10M");
+        return reject("--synthetic: the stream has no end; add n=, as in endless:n=10M");
     a->weighed = a->stream.spec.important;
     a->left = a->replay.expected = a->stream.spec.n;
     return true;
@@ -35,13 +35,13 @@ static bool open_files(struct arrivals *a)
     a->weighed = o->records.importance != NULL;
     if (!source_open(&a->files, &o->records, o->inputs, "eval", o->verbosity.quiet))
         return false;
-    source_hurry(&a->files); /* so that the bar moves */
+    source_hurry(&a->files); /* for the progress bar */
     return true;
 }
 
 bool arrivals_open(struct arrivals *a, const struct eval_request *o)
 {
-    *a = (struct arrivals){.request = o, .synthetic = o->measures.synthetic};
+    *a = (struct arrivals){.request = o, .synthetic = o->measures.synthetic, .passes = 1};
     a->replay.because = o->measures.report ? "--report" : "--permutations";
     return a->synthetic ? open_stream(a) : open_files(a);
 }
@@ -53,7 +53,7 @@ void arrivals_close(struct arrivals *a)
     replay_close(&a->replay);
 }
 
-/* ---- a synthetic stream: a batch holds its ids, and behind them the texts ---- */
+/* ---- a synthetic stream: a batch contains the ids, then the texts ---- */
 
 const uint64_t *arrivals_ids(const struct batch *b)
 {
@@ -102,8 +102,8 @@ static enum read_result read_kept(void *context, struct batch *b)
 
     if (signals_caught())
         return READ_END;
-    b->n = b->first[1] = replay_next(&a->replay, b->raw, RECORDS_MAX);
-    b->used = b->n * sizeof *b->raw;
+    b->n = replay_next(&a->replay, b->hash, RECORDS_MAX);
+    b->used = b->n * sizeof *b->hash;
     return b->n ? READ_BATCH : READ_END;
 }
 
@@ -113,7 +113,7 @@ static void do_nothing(void *context, struct batch *b)
     (void)b;
 }
 
-/* ---- any of them ---- */
+/* ---- all sources ---- */
 
 struct source arrivals_source(struct arrivals *a)
 {
@@ -145,16 +145,11 @@ uint64_t arrivals_count(const struct arrivals *a)
     return a->replayed ? a->replay.count : a->synthetic ? a->stream.spec.n : 0;
 }
 
-uint32_t arrivals_showings(const struct arrivals *a)
-{
-    return a->replay.showings ? a->replay.showings : 1;
-}
-
 uint64_t arrivals_total(const struct arrivals *a)
 {
     uint64_t orders = a->request->measures.permutations ? a->request->measures.permutations : 1;
 
-    return a->replayed    ? a->replay.count * sizeof *a->replay.key * orders * arrivals_showings(a)
+    return a->replayed    ? a->replay.count * sizeof *a->replay.key * orders * a->passes
            : a->synthetic ? a->stream.spec.n * a->stream.spec.length
                           : a->files.reader.total;
 }

@@ -1,5 +1,5 @@
-/* arrivals.h - the source of an evaluation: files, a synthetic stream, or what of
- * either was kept in memory (replay.h). */
+/* arrivals.h - the source of an evaluation: files, a synthetic stream, or records of either kept in
+ * memory (replay.h). */
 #ifndef WEIR_EVAL_ARRIVALS_H
 #define WEIR_EVAL_ARRIVALS_H
 
@@ -13,32 +13,31 @@ struct arrivals {
     bool weighed; /* arrivals have an importance */
     struct file_source files;
 
-    bool synthetic; /* no files: */
+    bool synthetic; /* not files */
     struct stream stream;
-    uint64_t left; /* of it */
+    uint64_t left; /* arrivals of it */
 
     struct replay replay;
-    bool replayed; /* they come from there */
+    bool replayed;   /* the source is `replay` */
+    uint32_t passes; /* over the stream */
 };
 
-/* What comes, and how; false after a message. */
+/* Open the source. False after a message. */
 bool arrivals_open(struct arrivals *a, const struct eval_request *o);
 void arrivals_close(struct arrivals *a);
 
-/* For the pipe. What is replayed has been hashed before. */
+/* For the pipe. Replayed keys are hashed already. */
 struct source arrivals_source(struct arrivals *a);
-struct event_clock *arrivals_clock(struct arrivals *a); /* NULL: they have no time */
+struct event_clock *arrivals_clock(struct arrivals *a); /* NULL: no event time */
 
-/* Of a batch of a synthetic stream: which keys they are. */
+/* The key numbers in a batch of a synthetic stream. */
 const uint64_t *arrivals_ids(const struct batch *b);
 
-/* The synthetic stream that is shown: of a sample, with as many keys. */
+/* The synthetic stream; of a sample, with as many keys as it has. */
 struct weir_stream arrivals_stream(const struct arrivals *a);
 
-/* Arrivals, how often they are shown, and all their bytes, for the bar; 0 if not
- * known. */
+/* Arrivals, and the bytes of all passes for the progress bar; 0 if not known. */
 uint64_t arrivals_count(const struct arrivals *a);
-uint32_t arrivals_showings(const struct arrivals *a); /* of one order */
 uint64_t arrivals_total(const struct arrivals *a);
 
 #endif

@@ -1,4 +1,4 @@
-/* entrants.c - see entrants.h. */
+/* entrants.c - open filters, run them, record their scores. See entrants.h. */
 #include "eval/entrants.h"
 
 #include <math.h>
@@ -9,24 +9,22 @@
 
 #include "cli/messages.h"
 
-/* ---- how an entrant did over the stream: points at equal distances.
+/* ---- the curve: the score at points of equal distance.
  *
- * Where the length of the stream is known, points are where they belong.
- * Where it is not, four times as many are kept; when there is no room for more,
- * every second goes and the distance doubles. At the end the nearest to where
- * points belong are taken. Either way they depend on the stream alone, not on
- * batches or threads.
+ * If the length of the stream is unknown, four times as many points are kept. When
+ * the array is full, every second point is dropped and the distance doubles. At the
+ * end the nearest to the nominal positions are used. Points depend on the stream
+ * only, not on batches or threads.
  *
- * Reading the fill of a filter takes 10 ns per cell, up to four million of
- * them. Where points are many, most to be dropped again, it is read at such
- * distances only that it takes less than a microsecond per arrival. ---- */
+ * Reading the fill takes 10 ns per cell, for up to four million cells. So it is read
+ * at such distances that it takes less than a microsecond per arrival. ---- */
 
 #define SPARE 4
 #define STEP_LEAST 16
 #define CELLS_READ ((uint64_t)1 << 22)
 #define CELLS_PER_ARRIVAL 64
 
-/* wanted: 0: no curve. */
+/* wanted: number of points; 0: no curve. */
 static bool curve_open(struct curve *c, uint32_t wanted)
 {
     *c = (struct curve){.wanted = wanted, .room = SPARE * wanted + 1};
@@ -40,17 +38,17 @@ static void curve_close(struct curve *c)
     free(c->point);
 }
 
-/* n: arrivals; 0: not known. */
+/* n: arrivals; 0: unknown. */
 static void curve_begin(struct curve *c, uint64_t n)
 {
     c->fixed = n > 0;
-    c->points = 0; /* those of the order before are added to */
+    c->points = 0; /* the next order adds to the same points */
     c->step = n > c->wanted && c->wanted ? (n + c->wanted - 1) / c->wanted : 1;
     if (!c->fixed)
         c->step = STEP_LEAST;
 }
 
-/* Arrivals until the next point, after so many; never 0. */
+/* Arrivals until the next point; never 0. */
 static uint64_t curve_left(const struct curve *c, uint64_t shown)
 {
     return c->wanted ? c->step - shown % c->step : UINT64_MAX;
@@ -64,7 +62,7 @@ static void thin(struct curve *c)
     c->step *= 2;
 }
 
-/* A power of two, so that points with a fill are not those that are dropped. */
+/* A power of two, so that points with a fill are not dropped. */
 static uint64_t fill_distance(uint64_t cells)
 {
     uint64_t distance = 1;
@@ -74,7 +72,7 @@ static uint64_t fill_distance(uint64_t cells)
     return distance;
 }
 
-/* NaN where it is not worth its time. */
+/* NaN if reading it would take too long. */
 static double read_fill(const struct curve *c, const struct entrant *e)
 {
     bool due = c->fixed || e->shown % fill_distance(8 * e->memory) == 0;
@@ -82,7 +80,7 @@ static double read_fill(const struct curve *c, const struct entrant *e)
     return due ? weir_stats_of(e->filter.w[0]).fill : NAN;
 }
 
-/* That is now. */
+/* Add a point for the arrivals so far. */
 static void curve_mark(struct curve *c, const struct entrant *e)
 {
     struct score now = score_less(&e->score, &e->before);
@@ -97,7 +95,7 @@ static void curve_mark(struct curve *c, const struct entrant *e)
         thin(c);
 }
 
-/* The nearest to the i-th of those wanted; the last is the end itself. */
+/* The point nearest to the i-th position; the last is the end itself. */
 static uint32_t nearest_point(const struct curve *c, uint32_t i)
 {
     uint64_t end = c->point[c->points - 1].at, to = end / c->wanted * (i + 1);
@@ -110,14 +108,14 @@ static uint32_t nearest_point(const struct curve *c, uint32_t i)
     return at;
 }
 
-/* The order is over: the last point, and of all points those wanted. */
+/* At the end of an order: add the last point and select the wanted ones. */
 static void curve_end(struct curve *c, const struct entrant *e)
 {
     if (!c->wanted || e->shown == 0)
         return;
     if (c->points == 0 || c->point[c->points - 1].at != e->shown)
         curve_mark(c, e);
-    if (!c->fixed) /* read at the end in any case */
+    if (!c->fixed) /* always read at the end */
         c->point[c->points - 1].fill = weir_stats_of(e->filter.w[0]).fill;
     if (c->fixed || c->points <= c->wanted)
         return;
@@ -126,7 +124,7 @@ static void curve_end(struct curve *c, const struct entrant *e)
     c->points = c->wanted;
 }
 
-/* ---- who takes part ---- */
+/* ---- selection ---- */
 
 bool selection_split(const struct values *list, const char *option, char words[ENTRANTS_MAX][64],
                      uint32_t *count)
@@ -137,7 +135,7 @@ bool selection_split(const struct values *list, const char *option, char words[E
 
             next = at[size] ? at + size + 1 : NULL;
             if (size == 0 || size >= sizeof words[0])
-                return reject("%s %s does not fit: it takes words with commas between them", option,
+                return reject("%s %s: invalid list; separate words with commas", option,
                               list->at[i]);
             if (*count == ENTRANTS_MAX)
                 return reject("%s has more than %d values", option, ENTRANTS_MAX);
@@ -153,15 +151,15 @@ bool filter_is(const char *name, uint64_t traits)
     return about && about->traits & traits;
 }
 
-/* A filter that does not exist is the library's to refuse. */
+/* The library rejects filters that do not exist. */
 bool filter_takes(const char *name, const char *parameter)
 {
     return !weir_find_algorithm(WEIR_KIND_FILTER, name) ||
            weir_find_parameter(WEIR_KIND_FILTER, name, parameter);
 }
 
-/* Of several filters each gets the parameters that it has; what none has, all get, and
- * the library refuses it. */
+/* Each filter gets the parameters that it has. A parameter that none has is given to all, and the
+ * library rejects it. */
 static bool is_given(const struct selection *s, const char *name, const char *parameter)
 {
     bool wanted = filter_takes(name, parameter), by_some = false;
@@ -171,9 +169,9 @@ static bool is_given(const struct selection *s, const char *name, const char *pa
     return wanted || !by_some;
 }
 
-/* The options as this filter is to have them. */
+/* The options for this filter. */
 static struct filter_request wanted_for(const struct selection *s, const char *name,
-                                        const char *memory, const char *fpr)
+                                        const char *memory, const char *fpr, const char *set)
 {
     struct filter_request w = s->request->filter;
 
@@ -185,6 +183,8 @@ static struct filter_request wanted_for(const struct selection *s, const char *n
     for (int i = 0; i < s->request->filter.sets; i++)
         if (is_given(s, name, s->request->filter.set[i]))
             w.set[w.sets++] = s->request->filter.set[i];
+    if (set)
+        w.set[w.sets++] = set;
     w.importance = s->weighed && filter_takes(name, "importance");
     return w;
 }
@@ -213,21 +213,21 @@ static bool add_scores(struct entrant *e, const struct measures *m)
     e->answer = malloc(RECORDS_MAX);
     e->class = m->by_importance ? calloc(CLASSES, sizeof *e->class) : NULL;
     return (e->answer && (e->class || !m->by_importance) && curve_open(&e->curve, m->curve)) ||
-           reject("memory is short");
+           reject("out of memory");
 }
 
 bool entrants_add(struct entrants *all, const struct selection *s, const char *name,
-                  const char *memory, const char *fpr, struct weir_error *refused)
+                  const char *memory, const char *fpr, const char *set, struct weir_error *refused)
 {
     char spec[SPEC_MAX];
     struct entrant *e = &all->entrant[all->count];
-    struct filter_request w = wanted_for(s, name, memory, fpr);
+    struct filter_request w = wanted_for(s, name, memory, fpr, set);
     struct weir_error error = {0};
 
     if (all->count == ENTRANTS_MAX)
         return reject("at most %d filters can be measured at once", ENTRANTS_MAX);
     if (!request_spec(&w, NULL, *all->seed ? all->seed : NULL, spec))
-        return reject("the options of the filter are too long");
+        return reject("the filter's options are too long");
     *e = (struct entrant){0};
     shards_open(&e->filter, spec, 1, &error);
     if (refused)
@@ -254,7 +254,7 @@ void entrants_remove_last(struct entrants *all)
     close_entrant(&all->entrant[--all->count]);
 }
 
-/* ---- all of a field ---- */
+/* ---- all entrants ---- */
 
 bool selection_read(struct selection *s, const struct eval_request *o, bool weighed)
 {
@@ -273,7 +273,7 @@ bool selection_read(struct selection *s, const struct eval_request *o, bool weig
 bool entrants_open(struct entrants *all)
 {
     *all = (struct entrants){.entrant = calloc(ENTRANTS_MAX, sizeof *all->entrant)};
-    return all->entrant || reject("memory is short");
+    return all->entrant || reject("out of memory");
 }
 
 bool entrants_add_all(struct entrants *all, const struct selection *s)
@@ -282,7 +282,8 @@ bool entrants_add_all(struct entrants *all, const struct selection *s)
         return false;
     for (uint32_t i = 0; i < s->names; i++)
         for (uint32_t j = 0; j < (s->memories ? s->memories : 1); j++)
-            if (!entrants_add(all, s, s->name[i], s->memories ? s->memory[j] : NULL, NULL, NULL))
+            if (!entrants_add(all, s, s->name[i], s->memories ? s->memory[j] : NULL, NULL, NULL,
+                              NULL))
                 return false;
     return true;
 }
@@ -304,6 +305,8 @@ void entrants_begin(struct entrants *all, uint64_t n)
         weir_clear(e->filter.w[0]);
         e->before = e->score;
         e->shown = 0;
+        e->expected = n;
+        e->pass = 0;
         curve_begin(&e->curve, n);
     }
 }
@@ -321,15 +324,54 @@ void entrants_end(struct entrants *all)
     }
 }
 
-void entrants_begin_showing(struct entrants *all, bool first, bool last)
+void entrants_begin_second(struct entrants *all, const struct continuation *c)
 {
     for (uint32_t i = 0; i < all->count; i++) {
-        struct entrant *e = &all->entrant[i];
-
-        e->into = last ? &e->score : first ? &e->first : NULL;
-        e->shown = 0;
+        all->entrant[i].shown = 0;
+        all->entrant[i].pass = 1;
+        all->entrant[i].continuation = c;
     }
 }
+
+/* ---- a continuation ---- */
+
+#define SAMPLE 1024 /* keys of a step that are looked up */
+
+/* Of the first keys of a step. */
+static double share_gone(const struct entrant *e, const struct continuation *c, uint32_t step)
+{
+    struct weir_key key[SAMPLE];
+    uint8_t answer[SAMPLE];
+    uint32_t n = c->step < SAMPLE ? (uint32_t)c->step : SAMPLE, gone = 0;
+
+    replay_unique_keys(c->replay, step * c->step, key, n);
+    weir_ask_many(e->filter.w[0], key, n, answer);
+    for (uint32_t i = 0; i < n; i++)
+        gone += answer[i] == WEIR_NEW;
+    return n ? (double)gone / n : 0;
+}
+
+static void observe_continuation(struct entrant *e, const struct continuation *c)
+{
+    struct weir_key key[SAMPLE];
+    weir_filter *filter = e->filter.w[0];
+
+    weir_clear(filter);
+    for (uint32_t step = 0; step < HORIZON; step++) {
+        for (uint64_t i = 0; i < c->step; i += SAMPLE) {
+            uint32_t n = c->step - i < SAMPLE ? (uint32_t)(c->step - i) : SAMPLE;
+
+            replay_unique_keys(c->replay, step * c->step + i, key, n);
+            weir_observe_many(filter, key, n, e->answer);
+        }
+        e->gone[step] = 0;
+        for (uint32_t i = 0; i <= step; i++)
+            e->gone[step] = fmax(e->gone[step], share_gone(e, c, i));
+    }
+    e->late_error = weir_stats_of(filter).error;
+}
+
+/* ---- observing ---- */
 
 static double processor_time(void)
 {
@@ -350,23 +392,36 @@ static void observe_some(struct entrant *e, const struct weir_key *key, const ui
         weir_observe_many(e->filter.w[0], key, n, e->answer);
     e->seconds += processor_time() - began;
     e->timed += n;
-    e->shown += n;
-    if (e->into)
-        score_count(e->into, key, truth, e->answer, n);
-    if (e->class && e->into == &e->score)
+    if (e->expected)
+        score_count(&e->part[e->pass][e->shown * PARTS / e->expected], key, truth, e->answer, n);
+    if (e->pass == 0)
+        score_count(&e->score, key, truth, e->answer, n);
+    if (e->class && e->pass == 0)
         score_count_classes(e->class, key, truth, e->answer, n);
+    e->shown += n;
+}
+
+/* Arrivals until the end of the part. */
+static uint64_t part_left(const struct entrant *e)
+{
+    uint64_t part = e->expected ? e->shown * PARTS / e->expected : 0;
+
+    return e->expected ? ((part + 1) * e->expected + PARTS - 1) / PARTS - e->shown : UINT64_MAX;
 }
 
 void entrant_observe(struct entrant *e, const struct weir_key *key, const uint64_t *times,
                      const uint8_t *truth, uint32_t n)
 {
+    if (e->continuation)
+        observe_continuation(e, e->continuation);
+    e->continuation = NULL;
     while (n > 0) {
-        bool counts = e->into == &e->score;
-        uint64_t left = counts ? curve_left(&e->curve, e->shown) : UINT64_MAX;
+        uint64_t mark = e->pass == 0 ? curve_left(&e->curve, e->shown) : UINT64_MAX;
+        uint64_t part = part_left(e), left = mark < part ? mark : part;
         uint32_t now = left < n ? (uint32_t)left : n;
 
         observe_some(e, key, times, truth, now);
-        if (now == left)
+        if (now == mark)
             curve_mark(&e->curve, e);
         key += now;
         times += times ? now : 0;

@@ -1,18 +1,32 @@
-/* entrants.h - the filters that are measured side by side, and what each has
- * got right and wrong. They share nothing but the keys: any number of threads
- * may work, each on a filter of its own. */
+/* entrants.h - the filters that an evaluation measures, and their scores.
+ *
+ * Filters share only the keys, so each thread can work on a filter of its own.
+ *
+ * A report on a stream that continues has a second pass. Each filter is cleared, observes as many
+ * unique keys as the stream may bring until the end of the horizon, and then the records again. It
+ * measures how many old keys are evicted by then, and the errors of a full filter. */
 #ifndef WEIR_EVAL_ENTRANTS_H
 #define WEIR_EVAL_ENTRANTS_H
 
+#include "eval/replay.h"
 #include "eval/request.h"
 #include "eval/score.h"
-#include "verdict/deal.h"
+#include "state/shards.h"
+#include "verdict/batch_keys.h"
 
 #define ENTRANTS_MAX 512
+#define PARTS 4
+#define HORIZON 8 /* a continuation is predicted for a stream this many times as long */
 
-/* A point of the curve: all before it. Sums over orders. */
+/* Unique keys that follow the stream, in HORIZON steps of equal size. */
+struct continuation {
+    const struct replay *replay;
+    uint64_t step;
+};
+
+/* A point of the curve: the score of all arrivals before it, summed over orders. */
 struct point {
-    uint64_t at; /* arrivals, of one order */
+    uint64_t at; /* arrivals of one order */
     struct score score;
     double fill;
 };
@@ -20,36 +34,39 @@ struct point {
 struct curve {
     struct point *point;
     uint32_t points, room, wanted;
-    uint64_t step; /* arrivals from point to point; grows where the end is not known */
-    bool fixed;    /* it is known */
+    uint64_t step; /* arrivals between points; grows if the end is unknown */
+    bool fixed;    /* the end is known */
 };
 
 struct entrant {
-    struct shards filter; /* of one shard */
+    struct shards filter; /* one shard */
     char name[64], settings[WEIR_SPEC_MAX];
     uint64_t memory; /* bytes of cells */
     uint8_t *answer;
+    uint64_t turn; /* number of the batch that comes next */
 
-    struct score score, before; /* of all orders; of those before this one */
-    struct score first;         /* of the first showings, where the stream is shown again */
-    struct score *into;         /* the one of them that counts now; NULL: none */
-    struct score *class;        /* with --by-importance, CLASSES of them */
+    struct score score, before;  /* of all orders; of those before this one */
+    struct score part[2][PARTS]; /* by pass, of equal parts of the stream; if its length is known */
+    struct score *class;         /* with --by-importance, CLASSES of them */
     struct curve curve;
-    uint64_t shown;     /* of this order */
-    double seconds;     /* of processor time in the filter's own code */
-    uint64_t timed;     /* arrivals that took them */
-    double fill, error; /* sums over orders */
+    uint64_t shown, expected; /* arrivals so far in this order; in all, 0: unknown */
+    uint32_t pass;
+    const struct continuation *continuation; /* to be observed before the second pass */
+    double gone[HORIZON]; /* evicted at the end of a step, of the keys of the worst step */
+    double late_error;    /* after the last step */
+    double seconds;       /* of processor time in the filter's own code */
+    uint64_t timed;       /* arrivals in that time */
+    double fill, error;   /* sums over orders */
 };
 
 struct entrants {
     struct entrant *entrant;
     uint32_t count;
-    uint32_t orders; /* of the stream, that were shown */
+    uint32_t orders; /* completed */
     char seed[64];   /* the same for all */
 };
 
-/* Who is to take part: the words of -a (or all filters but those that are there
- * for a paper's tables) and of -m. */
+/* The values of -a (default: all filters except those for a paper's tables) and of -m. */
 struct selection {
     const struct eval_request *request;
     bool weighed; /* arrivals have an importance */
@@ -57,12 +74,11 @@ struct selection {
     uint32_t names, memories;
 };
 
-/* Has a filter any of these traits (enum weir_trait)? This parameter ("k", "k=2")? */
+/* Does a filter have any of these traits (enum weir_trait)? This parameter ("k", "k=2")? */
 bool filter_is(const char *name, uint64_t traits);
 bool filter_takes(const char *name, const char *parameter);
 
-/* The words of values such as "a,b" of an option, after those that are there. False after
- * a message. */
+/* Append the words of an option's values such as "a,b". False after a message. */
 bool selection_split(const struct values *list, const char *option, char words[ENTRANTS_MAX][64],
                      uint32_t *count);
 
@@ -70,25 +86,24 @@ bool selection_split(const struct values *list, const char *option, char words[E
 bool selection_read(struct selection *s, const struct eval_request *o, bool weighed);
 bool entrants_add_all(struct entrants *all, const struct selection *s);
 
-/* Or one by one: begin with none; memory and fpr may be NULL, for what the options
- * say. Where the library refuses, *refused (if not NULL) gets its reason and
- * nobody enters. */
+/* Or one by one: begin with none. memory and fpr may be NULL for those of the options; `set` is a
+ * further parameter such as "enter=25%", or NULL. If the library rejects the spec, *refused (if not
+ * NULL) gets the reason and nothing is added. */
 bool entrants_open(struct entrants *all);
 bool entrants_add(struct entrants *all, const struct selection *s, const char *name,
-                  const char *memory, const char *fpr, struct weir_error *refused);
-void entrants_remove_last(struct entrants *all); /* the latest */
+                  const char *memory, const char *fpr, const char *set, struct weir_error *refused);
+void entrants_remove_last(struct entrants *all);
 
 void entrants_close(struct entrants *all);
 
-/* An order of n arrivals begins (0: nobody knows how many). It ends. */
+/* Begin and end an order of n arrivals (0: unknown). */
 void entrants_begin(struct entrants *all, uint64_t n);
 void entrants_end(struct entrants *all);
 
-/* The next showing of the stream in this order begins: the first, the last, or both.
- * What is in between makes filters as full as they will be, and is not counted. */
-void entrants_begin_showing(struct entrants *all, bool first, bool last);
+/* Begin the second pass, after entrants_end(): the same stream after this continuation. */
+void entrants_begin_second(struct entrants *all, const struct continuation *c);
 
-/* Show an entrant some keys; times may be NULL. */
+/* Observe some keys; times may be NULL. */
 void entrant_observe(struct entrant *e, const struct weir_key *key, const uint64_t *times,
                      const uint8_t *truth, uint32_t n);
 

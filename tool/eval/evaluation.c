@@ -1,8 +1,8 @@
 /* evaluation.c - see evaluation.h.
  *
- * A pipe whose verdict is the exact truth, and whose further parts are the entrants,
- * which are scored against it. Each takes the batches in order, so that results do
- * not depend on the number of threads. */
+ * A pipe whose ordered stage is the exact baseline, and whose verdict stage runs every entrant and
+ * scores it against the baseline. Each entrant takes the batches in order, so results do not
+ * depend on the number of threads. */
 #include "eval/evaluation.h"
 
 #include <jansson.h>
@@ -15,18 +15,15 @@
 #include "cli/signals.h"
 #include "cli/units.h"
 
-#define BITS_LEAST 4 /* of a key that a filter remembers */
-
 /* ---- opening ---- */
 
-/* Where the universe is known and every arrival comes by once, a bit per key is
- * enough. Who hashes has the seed of all that is random. */
+/* If the universe is known and the stream is read once, one bit per key is enough. */
 static bool start(struct evaluation *ev, const struct shards *hasher, bool once)
 {
     const struct arrivals *a = &ev->arrivals;
     uint64_t limit = ev->request->measures.baseline_memory;
 
-    ev->hashes = hasher;
+    ev->hash = hash_of_spec(hasher->config);
     weir_spec_number(hasher->config, "seed", &ev->arrivals.replay.rng);
     return a->synthetic && once && a->stream.spec.drift == 0
                ? truth_open_bitmap(&ev->truth, a->stream.spec.universe, limit)
@@ -37,9 +34,10 @@ bool evaluation_open(struct evaluation *ev, const struct eval_request *o)
 {
     static struct selection selection;
 
-    *ev = (struct evaluation){.request = o};
+    *ev = (struct evaluation){
+        .request = o, .line = PTHREAD_MUTEX_INITIALIZER, .moved = PTHREAD_COND_INITIALIZER};
     if (!signals_watch())
-        return reject("the system is short of memory or files");
+        return reject("not enough memory or file descriptors");
     return arrivals_open(&ev->arrivals, o) && selection_read(&selection, o, ev->arrivals.weighed) &&
            entrants_add_all(&ev->entrants, &selection) &&
            start(ev, &ev->entrants.entrant[0].filter, o->measures.permutations == 0);
@@ -53,81 +51,61 @@ void evaluation_close(struct evaluation *ev)
     shards_close(&ev->hasher);
 }
 
-/* ---- the verdict on a batch: truth, and what each entrant says ---- */
-
-static const struct weir_key *keys_of(const struct batch *b)
-{
-    return b->dealt ? b->hash : b->raw;
-}
-
-/* Of these keys; NULL: they have none. */
-static const uint64_t *times_of(const struct batch *b)
-{
-    return !b->timed ? NULL : b->dealt ? b->at : b->time;
-}
-
-static uint8_t *truth_of(const struct batch *b)
-{
-    return b->dealt ? b->answer : b->verdict;
-}
+/* ---- a batch: the baseline, then every entrant ---- */
 
 static void hash(void *context, struct batch *b)
 {
     const struct evaluation *ev = context;
 
     if (!ev->arrivals.replayed)
-        shards_hash(ev->hashes, b);
+        keys_hash(ev->hash, b);
 }
 
-static void sort(void *context, struct batch *b)
-{
-    const struct evaluation *ev = context;
-
-    if (!ev->arrivals.replayed)
-        shards_deal(ev->hashes, b);
-}
-
-static void find_truth(struct evaluation *ev, struct batch *b)
-{
-    if (ev->truth.bitmap) {
-        truth_observe_ids(&ev->truth, arrivals_ids(b), b->n, b->verdict);
-    } else if (!truth_observe_keys(&ev->truth, keys_of(b), times_of(b), b->first[1], truth_of(b),
-                                   b->failure)) {
-        b->failed = true;
-        b->n = b->first[1] = 0;
-    }
-    for (uint32_t i = 0; b->dealt && i < b->first[1]; i++)
-        b->verdict[b->origin[i]] = b->answer[i];
-}
-
-/* Part 0 is the truth, the others are the entrants. */
-static void give(void *context, struct batch *b, uint32_t part)
+static void find_truth(void *context, struct batch *b)
 {
     struct evaluation *ev = context;
+    const struct good_keys *good = keys_select(b);
 
-    if (part == 0)
-        find_truth(ev, b);
-    else
-        entrant_observe(&ev->entrants.entrant[part - 1], keys_of(b), times_of(b), truth_of(b),
-                        b->first[1]);
+    if (ev->truth.bitmap) {
+        truth_observe_ids(&ev->truth, arrivals_ids(b), b->n, b->verdict);
+    } else if (!truth_observe_keys(&ev->truth, good->key, good->time, good->n, good->verdict,
+                                   b->failure)) {
+        b->failed = true;
+        b->n = b->good.n = 0;
+    }
+    keys_return(b);
+}
+
+/* Each entrant takes the batches in order, and several entrants work at once. */
+static void give(void *context, struct batch *b)
+{
+    struct evaluation *ev = context;
+    const struct good_keys *good = &b->good;
+
+    for (uint32_t i = 0; i < ev->entrants.count; i++) {
+        struct entrant *e = &ev->entrants.entrant[i];
+
+        pthread_mutex_lock(&ev->line);
+        while (e->turn != b->number)
+            pthread_cond_wait(&ev->moved, &ev->line);
+        pthread_mutex_unlock(&ev->line);
+        entrant_observe(e, good->key, good->time, good->verdict, good->n);
+        pthread_mutex_lock(&ev->line);
+        e->turn++;
+        pthread_cond_broadcast(&ev->moved);
+        pthread_mutex_unlock(&ev->line);
+    }
 }
 
 /* ---- keeping a batch ---- */
-
-static void call_new(void *context, struct batch *b, uint32_t part)
-{
-    (void)context;
-    (void)part;
-    for (uint32_t i = 0; i < b->n; i++)
-        b->verdict[i] = b->bads && b->bad[i] ? VERDICT_NONE : WEIR_NEW;
-}
 
 static bool keep(void *context, struct batch *b)
 {
     struct evaluation *ev = context;
 
-    if (!b->failed &&
-        !replay_add(&ev->arrivals.replay, keys_of(b), b->first[1], &ev->truth, b->failure))
+    const struct good_keys *good = keys_select(b);
+
+    if (!b->failed && !replay_add(&ev->arrivals.replay, good->key, good->n, &ev->truth, b->failure))
         b->failed = true;
     return true;
 }
@@ -163,9 +141,9 @@ static void open_progress(struct evaluation *ev)
 
 static bool gather(struct evaluation *ev)
 {
-    struct verdict verdict = {
-        .context = ev, .parts = 1, .prepare = hash, .sort = sort, .give = call_new};
+    struct verdict verdict = {.context = ev, .prepare = hash};
     struct sink sink = {.context = ev, .take = keep};
+    char failure[512];
 
     open_progress(ev);
     if (!run(ev, verdict, sink))
@@ -177,88 +155,59 @@ static bool gather(struct evaluation *ev)
                                .skipped_line = ev->tally.skipped_line};
     ev->truth.limit -= replay_bytes(&ev->arrivals.replay);
     ev->arrivals.replayed = true;
-    return true;
+    return replay_count_new(&ev->arrivals.replay, &ev->truth, ev->fresh, failure) ||
+           reject("%s", failure);
 }
 
-static bool show(struct evaluation *ev)
+static bool run_verdict(struct evaluation *ev)
 {
     struct verdict verdict = {.context = ev,
-                              .parts = ev->entrants.count + 1,
-                              .first_leads = true,
+                              .parallel = ev->entrants.count,
                               .prepare = hash,
-                              .sort = sort,
+                              .order = find_truth,
                               .give = give};
 
+    for (uint32_t i = 0; i < ev->entrants.count; i++)
+        ev->entrants.entrant[i].turn = 0;
     return run(ev, verdict, (struct sink){0});
 }
 
-static void fill_up_one(struct entrant *e, const struct replay *k)
+static bool run_pass(struct evaluation *ev)
 {
-    static struct weir_key key[RECORDS_MAX];
-    uint64_t all = 8 * e->memory / BITS_LEAST;
-
-    for (uint64_t i = 0; i < all; i += RECORDS_MAX) {
-        uint32_t n = all - i < RECORDS_MAX ? (uint32_t)(all - i) : RECORDS_MAX;
-
-        replay_strangers(k, i, key, n);
-        weir_observe_many(e->filter.w[0], key, n, e->answer);
-    }
-}
-
-/* As a stream without end does: with a key for every few bits of memory. That takes
- * so long that what was before it is nothing to remember. */
-static void fill_up(struct evaluation *ev)
-{
-    for (uint32_t i = 0; i < ev->entrants.count; i++)
-        fill_up_one(&ev->entrants.entrant[i], &ev->arrivals.replay);
     truth_clear(&ev->truth);
+    ev->arrivals.replay.next = 0;
+    return run_verdict(ev);
 }
 
-/* Several times on end, of which the last counts. After the first, filters are
- * made as full as they will ever be. */
-static bool show_again(struct evaluation *ev)
+/* The second pass is not counted as records of the stream. */
+static bool run_order(struct evaluation *ev)
 {
-    uint32_t showings = arrivals_showings(&ev->arrivals);
-    struct replay *k = &ev->arrivals.replay;
+    bool replayed = ev->arrivals.replayed;
 
-    truth_clear(&ev->truth);
-    for (uint32_t i = 0; i < showings && !signals_caught(); i++) {
-        struct tally before = ev->tally;
-        bool last = i + 1 == showings;
-
-        if (i == 1)
-            fill_up(ev);
-        entrants_begin_showing(&ev->entrants, i == 0, last);
-        replay_rewind(k, i);
-        if (!show(ev))
-            return false;
-        before.bytes = ev->tally.bytes;
-        ev->tally = last ? ev->tally : before;
-    }
-    return true;
-}
-
-static bool show_order(struct evaluation *ev)
-{
     entrants_begin(&ev->entrants, arrivals_count(&ev->arrivals));
-    entrants_begin_showing(&ev->entrants, true, true);
-    if (!(ev->arrivals.replayed ? show_again(ev) : show(ev)))
+    if (!(replayed ? run_pass(ev) : run_verdict(ev)))
         return false;
     entrants_end(&ev->entrants);
-    return true;
+    if (ev->arrivals.passes < 2 || signals_caught())
+        return true;
+
+    struct tally first = ev->tally;
+    entrants_begin_second(&ev->entrants, &ev->continuation);
+    bool ok = run_pass(ev);
+    first.bytes = ev->tally.bytes;
+    ev->tally = first;
+    return ok;
 }
 
-/* Interrupted orders would make uneven averages: they are left out. */
-static bool show_orders(struct evaluation *ev)
+/* An interrupted order is not averaged. */
+static bool run_orders(struct evaluation *ev)
 {
     uint32_t orders = ev->request->measures.permutations;
 
     for (uint32_t i = 0; i < (orders ? orders : 1) && !signals_caught(); i++) {
         if (orders)
             replay_shuffle(&ev->arrivals.replay);
-        if (arrivals_showings(&ev->arrivals) > 1 && !replay_find_variants(&ev->arrivals.replay))
-            return reject("memory is short");
-        if (!show_order(ev))
+        if (!run_order(ev))
             return false;
     }
     return !signals_caught();
@@ -271,13 +220,13 @@ bool evaluation_run(struct evaluation *ev)
     if (ev->request->measures.permutations && !ev->arrivals.replayed && !gather(ev))
         return false;
     open_progress(ev);
-    ok = ev->arrivals.replayed ? show_orders(ev) : show_order(ev);
+    ok = ev->arrivals.replayed ? run_orders(ev) : run_order(ev);
     progress_clear(&ev->progress);
     ev->tally.seconds = now() - ev->progress.started;
     return ok;
 }
 
-/* Any filter hashes: here the default one, with the hash= asked for. */
+/* Keys are hashed by the default filter, with the given hash=. */
 static bool open_hasher(struct evaluation *ev)
 {
     struct filter_request w = {.memory = "64", .seed = ev->request->filter.seed};
@@ -288,15 +237,16 @@ static bool open_hasher(struct evaluation *ev)
         if (strncmp(ev->request->filter.set[i], "hash=", 5) == 0)
             w.set[w.sets++] = ev->request->filter.set[i];
     if (!request_spec(&w, NULL, NULL, spec))
-        return reject("the options of the filter are too long");
+        return reject("the filter's options are too long");
     return shards_open(&ev->hasher, spec, 1, &error) == WEIR_OK || reject("%s", error.text);
 }
 
 bool evaluation_gather(struct evaluation *ev, const struct eval_request *o, uint64_t most)
 {
-    *ev = (struct evaluation){.request = o};
+    *ev = (struct evaluation){
+        .request = o, .line = PTHREAD_MUTEX_INITIALIZER, .moved = PTHREAD_COND_INITIALIZER};
     if (!signals_watch())
-        return reject("the system is short of memory or files");
+        return reject("not enough memory or file descriptors");
     if (!arrivals_open(&ev->arrivals, o) || !open_hasher(ev) || !start(ev, &ev->hasher, false))
         return false;
     ev->arrivals.replay.most = most;
@@ -319,7 +269,7 @@ static void report_text(const struct evaluation *ev)
         fprintf(stderr, "; %llu malformed and skipped", (unsigned long long)y->skipped);
     fprintf(stderr, "; %u filter%s in %.2f s\n", ev->entrants.count,
             ev->entrants.count == 1 ? "" : "s", y->seconds);
-    fprintf(stderr, "weir: the truth took %s (%s)", show_bytes((double)truth->bytes).text,
+    fprintf(stderr, "weir: the exact baseline took %s (%s)", show_bytes((double)truth->bytes).text,
             truth->bitmap ? "a bit per key" : "a set of fingerprints");
     if (ev->arrivals.replayed)
         fprintf(stderr, ", the stream in memory %s",

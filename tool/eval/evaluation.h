@@ -1,6 +1,8 @@
-/* evaluation.h - an evaluation as a whole: arrivals, their truth, the filters. */
+/* evaluation.h - an evaluation: arrivals, the exact baseline, the filters. */
 #ifndef WEIR_EVAL_EVALUATION_H
 #define WEIR_EVAL_EVALUATION_H
+
+#include <pthread.h>
 
 #include "eval/entrants.h"
 #include "cli/progress.h"
@@ -12,11 +14,16 @@ struct evaluation {
     struct truth truth;
     struct entrants entrants;
     struct progress progress;
-    struct tally tally; /* of all orders; seen: truly */
-    uint64_t records;   /* of what is kept, before any were left out */
+    struct tally tally;               /* of all orders; `seen` by the baseline */
+    uint64_t records;                 /* of the stream, before any were left out */
+    uint64_t fresh[REPLAY_PARTS];     /* new keys among the kept records, by part */
+    struct continuation continuation; /* for a second pass */
 
-    const struct shards *hashes; /* who hashes: the first entrant, or */
+    struct trace_hash hash; /* of keys: that of the first entrant, or of */
     struct shards hasher;
+
+    pthread_mutex_t line; /* threads wait for the entrants' turns */
+    pthread_cond_t moved;
 };
 
 /* False after a message. */
@@ -24,12 +31,11 @@ bool evaluation_open(struct evaluation *ev, const struct eval_request *o);
 bool evaluation_run(struct evaluation *ev);
 void evaluation_close(struct evaluation *ev);
 
-/* In two steps: first take the arrivals into memory, at most so many (see
- * replay.h); then, with entrants that the caller has opened for that seed, run,
- * and again with another. */
+/* Read the arrivals into memory, at most `most` (replay.h). Then open entrants with that seed and
+ * run; this can be repeated with others. */
 bool evaluation_gather(struct evaluation *ev, const struct eval_request *o, uint64_t most);
 
-/* On standard error, as --stats asks: what went by and what the truth cost. */
+/* Print the records and the baseline's cost on standard error, if --stats is given. */
 void evaluation_report(const struct evaluation *ev);
 
 #endif

@@ -1,4 +1,4 @@
-/* request.h - what an evaluation is asked for: pieces of the command line. */
+/* request.h - the options of an evaluation. */
 #ifndef WEIR_EVAL_REQUEST_H
 #define WEIR_EVAL_REQUEST_H
 
@@ -6,7 +6,6 @@
 #include "cli/progress.h"
 #include "cli/print.h"
 #include "cli/inputs.h"
-#include "cli/records.h"
 #include "cli/filter_request.h"
 
 struct eval_request {
@@ -15,7 +14,8 @@ struct eval_request {
     struct filter_request filter;
     struct measures measures;
     struct verbosity verbosity;
-    const char *store, *screens; /* screens before a store are measured, not filters */
+    double fnr;                  /* limit of a report; 0: the default */
+    const char *store, *screens; /* measure screens in front of a store, not filters */
     struct store_patience patience;
     enum print_format format;
     uint32_t threads;

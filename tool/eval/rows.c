@@ -1,4 +1,4 @@
-/* rows.c - see rows.h. */
+/* rows.c - compute the rows of tables and charts. See rows.h. */
 #include "eval/rows.h"
 
 #include <math.h>
@@ -7,7 +7,7 @@
 
 #include "cli/messages.h"
 
-#define VALUES_MOST 20 /* importances with a row of their own; of more, tenths are shown */
+#define VALUES_MOST 20 /* more importances are grouped in tenths */
 
 #define COLUMN(name, kind, member)                                                                 \
     {                                                                                              \
@@ -23,7 +23,7 @@
 static bool open_rows(struct rows *rows, const struct table_column *column, uint64_t most)
 {
     *rows = (struct rows){.row = calloc(most ? most : 1, sizeof *rows->row), .column = column};
-    return rows->row || reject("memory is short");
+    return rows->row || reject("out of memory");
 }
 
 void rows_close(struct rows *rows)
@@ -37,7 +37,7 @@ struct table rows_table(const struct rows *rows)
     return (struct table){rows->column, rows->row, sizeof *rows->row, rows->count};
 }
 
-/* The next, with what all three tables have. */
+/* Add a row with the columns that all tables have. */
 static struct row *add_row(struct rows *rows, const struct entrant *e, const struct score *s,
                            uint32_t orders)
 {
@@ -55,14 +55,30 @@ static struct row *add_row(struct rows *rows, const struct entrant *e, const str
 
 /* ---- one row per filter ---- */
 
+#define MEASURED                                                                                   \
+    COLUMN("algorithm", TEXT, name), COLUMN("settings", TEXT, settings),                           \
+        COLUMN("memory_bytes", BYTES, memory), REST("n", COUNT, n),                                \
+        REST("distinct", COUNT, distinct), COLUMN("fpr", RATE, fpr), COLUMN("fnr", RATE, fnr)
+
+const struct table_column rows_advice_columns[] = {
+    MEASURED,
+    COLUMN("fpr_low", RATE, lost_low),
+    COLUMN("fpr_high", RATE, lost_high),
+    COLUMN("fnr_low", RATE, passed_low),
+    COLUMN("fnr_high", RATE, passed_high),
+    COLUMN("meets", TEXT, meets),
+    COLUMN("advised", TEXT, advised),
+    COLUMN("fill", RATE, fill),
+    COLUMN("error_now", RATE, error),
+    COLUMN("ns_per_record", NUMBER, nanoseconds),
+    COLUMN("predicted_fpr", RATE, predicted_fpr),
+    COLUMN("predicted_fnr", RATE, predicted_fnr),
+    COLUMN("predicted_fill", RATE, predicted_fill),
+    {NULL},
+};
+
 static const struct table_column filter_columns[] = {
-    COLUMN("algorithm", TEXT, name),
-    COLUMN("settings", TEXT, settings),
-    COLUMN("memory_bytes", BYTES, memory),
-    REST("n", COUNT, n),
-    REST("distinct", COUNT, distinct),
-    COLUMN("fpr", RATE, fpr),
-    COLUMN("fnr", RATE, fnr),
+    MEASURED,
     REST("wfpr", RATE, weighted_fpr),
     REST("wfnr", RATE, weighted_fnr),
     REST("wfpr_all", RATE, weighted_fpr_all),
@@ -90,12 +106,11 @@ static void measure(struct row *row, const struct entrant *e, uint32_t orders)
     row->nanoseconds = e->seconds * 1e9 / (double)e->timed;
 }
 
-/* What theory knows of a described stream that is shown once; of files it knows
- * nothing. */
+/* The predictions for a synthetic stream; files have none. */
 static void predict(struct row *row, const struct entrant *e, const struct evaluation *ev)
 {
     const struct weir_stream s = arrivals_stream(&ev->arrivals);
-    bool known = ev->arrivals.synthetic && ev->arrivals.replay.showings <= 1;
+    bool known = ev->arrivals.synthetic;
     bool uniform = known && s.kind == WEIR_STREAM_UNIFORM && s.fresh == 0 && s.drift == 0 &&
                    s.bias == WEIR_BIAS_NONE;
     double keys = (double)e->score.n[NEW] / ev->entrants.orders, bits = 8 * (double)e->memory;
@@ -190,8 +205,8 @@ static uint64_t arrivals(const struct score *s)
     return s->n[NEW] + s->n[OLD];
 }
 
-/* Does a group end with this class? A value each if they are few, else tenths
- * of the arrivals, as near as whole classes come to them. */
+/* Does a group end with this class? Few values have a group each; others are grouped in tenths of
+ * the arrivals, as near as whole classes permit. */
 static bool group_ends(uint32_t values, uint64_t before, uint64_t here, uint64_t all)
 {
     return here > 0 && (values <= VALUES_MOST || (before + here) * 10 / all > before * 10 / all);

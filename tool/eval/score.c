@@ -1,4 +1,4 @@
-/* score.c - see score.h. */
+/* score.c - count errors. See score.h. */
 #include "eval/score.h"
 
 #include <math.h>
@@ -9,7 +9,7 @@ void score_count(struct score *s, const struct weir_key *key, const uint8_t *tru
     uint64_t old = 0, positives = 0, negatives = 0;
     uint64_t weight = 0, old_weight = 0, positive_weight = 0, negative_weight = 0;
 
-    for (size_t i = 0; i < n; i++) { /* without a branch: what comes cannot be predicted */
+    for (size_t i = 0; i < n; i++) { /* branch-free: verdicts are unpredictable */
         uint64_t t = truth[i], wrong = t ^ answer[i], w = key[i].importance;
         uint64_t fp = wrong & ~t, fn = wrong & t;
 
@@ -84,15 +84,6 @@ struct score score_less(const struct score *a, const struct score *b)
 static double share(uint64_t part, uint64_t whole)
 {
     return whole ? (double)part / (double)whole : NAN;
-}
-
-double score_cost(const struct score *s, double fp, double fn)
-{
-    uint64_t all = s->weight[NEW] + s->weight[OLD];
-
-    return all ? (fp * (double)s->wrong_weight[NEW] + fn * (double)s->wrong_weight[OLD]) /
-                     (double)all
-               : 0;
 }
 
 double score_rate(const struct score *s, int truly)

@@ -1,5 +1,5 @@
-/* screens.c - see screens.h. A screen asks for keys as bytes; what the store said of a
- * batch is found by their hashes, so that it is asked once for all screens. */
+/* screens.c - see screens.h. The store answers each batch once. Screens then find its answers in a
+ * table, by the hashes of their keys. */
 #include "eval/screens.h"
 
 #include <math.h>
@@ -13,11 +13,11 @@
 #include "eval/entrants.h"
 
 #define SLOTS (2 * RECORDS_MAX)
-#define ASK_ALL "none"      /* the screen that does */
+#define ASK_ALL "none"      /* the screen that asks for every key */
 #define MEMORY_DEFAULT "1M" /* as of weir check */
 
 struct screened_batch {
-    struct weir_bytes key[RECORDS_MAX]; /* those that are not bad */
+    struct weir_bytes key[RECORDS_MAX]; /* the valid ones */
     uint64_t time[RECORDS_MAX];
     uint8_t truth[RECORDS_MAX], answer[RECORDS_MAX];
     uint32_t n;
@@ -53,7 +53,8 @@ static bool read_choices(struct choices *c, const struct eval_request *o)
     return true;
 }
 
-/* Each gets the parameters that it has; what none has, all get, and the library refuses it. */
+/* Each screen gets the parameters that it has. A parameter that none has is given to all, and the
+ * library rejects it. */
 static bool is_given(const struct choices *c, const char *name, const char *parameter)
 {
     bool by_some = false;
@@ -121,7 +122,7 @@ static bool add_all(struct screens *s, const struct choices *c)
 {
     for (uint32_t m = 0; m < c->memories; m++)
         for (uint32_t i = 0; i < c->names; i++)
-            if ((m == 0 || takes(c->name[i], "memory")) && /* else it is there already */
+            if ((m == 0 || takes(c->name[i], "memory")) && /* otherwise it is there already */
                 !add(s, c, c->name[i], c->memory[m]))
                 return false;
     return true;
@@ -133,14 +134,14 @@ bool screens_open(struct screens *s, const struct eval_request *o)
 
     *s = (struct screens){.request = o, .batch = calloc(1, sizeof *s->batch)};
     if (!s->batch || !signals_watch())
-        return reject("the system is short of memory or files");
+        return reject("not enough memory or file descriptors");
     if (!read_choices(&choices, o) || !arrivals_open(&s->arrivals, o))
         return false;
     s->asker = asker_open(o->store, &o->patience, &o->records);
     if (!s->asker)
         return false;
     if (weir_screen_open(&s->none, ASK_ALL, NULL) != WEIR_OK)
-        return reject("memory is short");
+        return reject("out of memory");
     return add_all(s, &choices);
 }
 
@@ -157,7 +158,7 @@ void screens_close(struct screens *s)
 
 /* ---- a batch ---- */
 
-/* Where a key is, or would be. */
+/* The slot of a key, or its free slot. */
 static uint32_t *slot_of(struct screened_batch *t, const struct weir_key *key)
 {
     uint32_t at = (uint32_t)key->lo % SLOTS;
@@ -168,7 +169,7 @@ static uint32_t *slot_of(struct screened_batch *t, const struct weir_key *key)
     return &t->slot[at];
 }
 
-/* A weir_screen_store: what the store said of these. */
+/* A weir_screen_store: the store's answers. */
 static bool look_up(void *context, const struct weir_bytes *keys, size_t n, uint8_t *answers)
 {
     struct screened_batch *t = context;
@@ -190,7 +191,7 @@ static void take_truth(struct screened_batch *t, const struct batch *b)
         if (b->verdict[i] == VERDICT_NONE)
             continue;
         t->key[t->n] = b->key[i];
-        t->time[t->n] = b->timed ? b->time[i] : 0;
+        t->time[t->n] = b->event.timed ? b->event.time[i] : 0;
         t->truth[t->n] = b->verdict[i] == WEIR_SEEN ? WEIR_MEMBER : WEIR_OTHER;
         t->hash[t->n] = weir_hash_bytes(WEIR_HASH_XXH3, 0, b->key[i].data, b->key[i].size);
         *slot_of(t, &t->hash[t->n]) = t->n + 1;
@@ -210,11 +211,10 @@ static void count(struct screen_row *row, const struct screened_batch *t)
     }
 }
 
-static void give(void *context, struct batch *b, uint32_t part)
+static void give(void *context, struct batch *b)
 {
     struct screens *s = context;
 
-    (void)part;
     asker_ask_all(s->asker, s->none, b, 0);
     take_truth(s->batch, b);
     struct timed_keys keys = {s->batch->n, s->batch->key, s->batch->time};
@@ -225,7 +225,7 @@ static void give(void *context, struct batch *b, uint32_t part)
     }
 }
 
-/* ---- the whole ---- */
+/* ---- the run ---- */
 
 static double share(uint64_t part, uint64_t whole)
 {
@@ -246,7 +246,7 @@ bool screens_run(struct screens *s)
 {
     struct progress progress;
     struct pipe pipe = {.source = arrivals_source(&s->arrivals),
-                        .verdict = {.context = s, .parts = 1, .give = give},
+                        .verdict = {.context = s, .give = give},
                         .clock = arrivals_clock(&s->arrivals),
                         .threads = 2, /* one reads while the other asks */
                         .progress = &progress};

@@ -1,14 +1,14 @@
-/* synthetic.c - see synthetic.h.
+/* synthetic.c - draw synthetic streams. See synthetic.h.
  *
  * Uniform: draws with replacement from U keys, U solved from
  * U (1 - exp(-n/U)) = D n, so that a share D of the arrivals is distinct.
  * Zipf: key r with probability proportional to r^-alpha, drawn by rejection
  * from the inverse of the integral (Hoermann and Derflinger, 1996), which needs
  * no table.
- * By importance: keys have the importances in turn; one of these is drawn from the
- * integral of x or 1/x, corrected by rejection, then one of its keys.
- * Drift: a key stands at its rank for 1/share times the arrivals between two changes,
- * and ranks change in turn, so that every time the same share of them does. */
+ * By importance: importances are assigned to keys in turn. One is drawn from the integral of x or
+ * 1/x, corrected by rejection, then one of its keys.
+ * Drift: a key keeps its rank for 1/share intervals. Ranks change in turn, so the same share of
+ * them changes in each interval. */
 #include "eval/synthetic.h"
 
 #include <endian.h>
@@ -18,7 +18,7 @@
 
 #include "cli/messages.h"
 
-#define FRESH ((uint64_t)1 << 63) /* keys above are, where others are replaced */
+#define FRESH ((uint64_t)1 << 63) /* larger key numbers are fresh, if there is drift */
 
 __extension__ typedef unsigned __int128 u128;
 
@@ -83,7 +83,7 @@ static void open_zipf(struct stream *s)
 
 /* ---- by importance ---- */
 
-/* lo to hi, each as likely as it is large, or as one over that. */
+/* From lo to hi, with probability proportional to the value, or to its inverse. */
 static uint32_t draw_importance(struct stream *s)
 {
     double lo = s->spec.lo, end = s->spec.hi + 1.0;
@@ -93,7 +93,7 @@ static uint32_t draw_importance(struct stream *s)
         double u = draw_share(s);
         double x = direct ? sqrt(lo * lo + u * (end * end - lo * lo)) : lo * pow(end / lo, u);
         double i = fmin(fmax(floor(x), lo), end - 1);
-        /* of its stretch of the integral, over that of the one that has least to spare */
+        /* the acceptance rate relative to the largest */
         double keep = direct ? i / (i + 0.5) / ((end - 1) / (end - 0.5))
                              : lo * log1p(1 / lo) / (i * log1p(1 / i));
 
@@ -109,13 +109,13 @@ static uint64_t draw_by_importance(struct stream *s)
 
     do
         rank = draw_importance(s) - s->spec.lo + draw_below(&s->rng, turns) * values + 1;
-    while (rank > s->spec.universe); /* the last turn may lack some */
+    while (rank > s->spec.universe); /* the last turn may be incomplete */
     return rank;
 }
 
 /* ---- drift ---- */
 
-/* The key that stands at this rank now. */
+/* The current key of a rank. */
 static uint64_t key_at(const struct stream *s, uint64_t rank)
 {
     if (s->spec.drift == 0)
@@ -142,7 +142,7 @@ bool stream_open(struct stream *s, const char *specification)
     return true;
 }
 
-/* rank: 0 of a fresh key. */
+/* rank: 0 for a fresh key. */
 static uint32_t importance_of(const struct stream *s, uint64_t id, uint64_t rank)
 {
     uint64_t span = s->spec.hi - s->spec.lo;
@@ -181,14 +181,13 @@ struct synthetic_arrival stream_next(struct stream *s)
 #define DIGITS 16 /* of a word */
 #define EVERY_BYTE UINT64_C(0x0101010101010101)
 
-/* The digit of half a byte. */
+/* A hexadecimal digit. */
 static char digit(uint64_t word, uint64_t i)
 {
     return "0123456789abcdef"[word >> (60 - 4 * i) & 15];
 }
 
-/* Half a word in hexadecimal, its eight digits at once: each to a byte of its own, and there as it
- * is written. */
+/* Half a word in hexadecimal, eight digits at once, one byte each. */
 static void write_half(uint64_t half, char *text)
 {
     half = (half | half << 16) & UINT64_C(0x0000ffff0000ffff);
@@ -197,7 +196,7 @@ static void write_half(uint64_t half, char *text)
     uint64_t letters = (half + 6 * EVERY_BYTE) >> 4 & EVERY_BYTE;
     uint64_t digits = half + '0' * EVERY_BYTE + letters * ('a' - '9' - 1);
 
-    digits = htobe64(digits); /* the first is that of the highest bits */
+    digits = htobe64(digits); /* most significant digit first */
     memcpy(text, &digits, sizeof digits);
 }
 

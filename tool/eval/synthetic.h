@@ -1,5 +1,5 @@
-/* synthetic.h - synthetic streams, from a specification such as
- * "zipf:n=1M,universe=100k,alpha=1.1,fresh=30%". */
+/* synthetic.h - synthetic streams from a description such as
+ * "zipf:n=1M,universe=100k,alpha=1.1,fresh=30%" (weir/plan.h). */
 #ifndef WEIR_EVAL_SYNTHETIC_H
 #define WEIR_EVAL_SYNTHETIC_H
 
@@ -14,12 +14,11 @@ struct stream {
 };
 
 struct synthetic_arrival {
-    uint64_t
-        id; /* keys of the universe from 1 on, fresh ones and those that replace others above */
+    uint64_t id; /* from 1 in the universe; fresh keys and replacements above it */
     uint32_t importance;
 };
 
-/* A number below n, by chance. */
+/* A random number below n. */
 uint64_t draw_below(uint64_t *rng, uint64_t n);
 
 /* False after a message. */

@@ -1,6 +1,5 @@
-/* truth.c - see truth.h. The table probes one slot after the other, is at most
- * three quarters full and doubles; while it does, both are in memory, and
- * count. */
+/* truth.c - see truth.h. A hash table with linear probing, at most three quarters full. While it
+ * doubles, both tables are in memory and counted. */
 #include "eval/truth.h"
 
 #include <stdio.h>
@@ -12,12 +11,11 @@
 #include "cli/units.h"
 
 #define SLOTS_LEAST ((uint64_t)1 << 16)
-#define AHEAD 16 /* keys for which memory is fetched in advance */
+#define AHEAD 16 /* keys whose slots are prefetched */
 
 #define HUGE_PAGE ((uintptr_t)2 << 20)
 
-/* Every look goes elsewhere: with pages of 4 KiB each would wait for the page's address too. If
- * the system has none, nothing is lost. */
+/* Accesses are random, so with 4 KiB pages each would miss the TLB too. Failure is harmless. */
 static void ask_for_huge_pages(uint8_t *from, uint64_t bytes)
 {
 #ifdef MADV_HUGEPAGE
@@ -44,10 +42,10 @@ bool truth_open_bitmap(struct truth *t, uint64_t universe, uint64_t limit)
     t->bytes = bytes;
     ask_for_huge_pages(t->bit, bytes);
     return t->bit ||
-           reject("there is no memory for the exact truth (%s)", show_bytes((double)bytes).text);
+           reject("not enough memory for the exact baseline (%s)", show_bytes((double)bytes).text);
 }
 
-/* Of a slot, and of its time. */
+/* Bytes of a slot with its time. */
 static size_t slot_size(const struct truth *t)
 {
     return t->span ? 2 * sizeof *t->slot : sizeof *t->slot;
@@ -58,11 +56,11 @@ bool truth_open_set(struct truth *t, uint64_t limit, uint64_t span)
     *t = (struct truth){.limit = limit, .slots = SLOTS_LEAST, .span = span};
     uint64_t bytes = t->bytes = SLOTS_LEAST * slot_size(t);
     if (bytes > limit)
-        return reject("--baseline-memory is too little: the exact truth takes %s at least",
+        return reject("--baseline-memory: too small; the exact baseline needs at least %s",
                       show_bytes((double)bytes).text);
     t->slot = calloc(t->slots, slot_size(t));
     t->at = t->slot ? t->slot + t->slots : NULL;
-    return t->slot || reject("memory is short");
+    return t->slot || reject("out of memory");
 }
 
 void truth_close(struct truth *t)
@@ -110,7 +108,7 @@ static uint64_t fingerprint(struct weir_key key)
     return f ? f : 1;
 }
 
-/* Where it is, or the empty slot where it belongs. */
+/* The slot of a key, or its free slot. */
 static uint64_t *find(uint64_t *slot, uint64_t slots, uint64_t f)
 {
     uint64_t at = f & (slots - 1);
@@ -127,7 +125,7 @@ static bool grow(struct truth *t, char failure[512])
 
     if (!slot) {
         snprintf(failure, 512,
-                 "the exact truth of more than %s distinct keys takes %s, %s; give a larger "
+                 "the exact baseline of more than %s distinct keys needs %s, %s; give a larger "
                  "--baseline-memory or a part of the stream",
                  show_count((double)t->used).text, show_bytes((double)bytes).text,
                  bytes <= t->limit ? "which the system does not have"
@@ -150,7 +148,7 @@ static bool grow(struct truth *t, char failure[512])
     return true;
 }
 
-/* Was it there, and late enough? */
+/* Did it occur within the span? */
 static bool observe_slot(struct truth *t, uint64_t *slot, uint64_t f, const uint64_t *time)
 {
     bool there = *slot != 0;

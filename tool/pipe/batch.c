@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CHUNK ((size_t)64 << 10)
+#define CHUNK ((size_t)256 << 10) /* enough for the keys of most batches */
 
 struct arena_chunk {
     struct arena_chunk *next;
@@ -38,6 +38,19 @@ void *arena_take(struct arena *a, size_t size)
     return at;
 }
 
+void *arena_array(struct arena *a, size_t n, size_t size)
+{
+    char *memory = arena_take(a, n * size + 7);
+
+    return memory ? memory + (-(uintptr_t)memory & 7) : NULL;
+}
+
+void arena_trim(struct arena *a, const char *at, size_t size, size_t used)
+{
+    if (at + size == a->chunk->bytes + a->chunk->used)
+        a->chunk->used -= size - used;
+}
+
 /* One chunk is kept for the next round. */
 static void arena_reset(struct arena *a, bool keep)
 {
@@ -59,7 +72,7 @@ void arena_close(struct arena *a)
     arena_reset(a, false);
 }
 
-struct batch *batch_open(uint32_t shards)
+struct batch *batch_open(void)
 {
     struct batch *b = calloc(1, sizeof *b);
 
@@ -69,17 +82,15 @@ struct batch *batch_open(uint32_t shards)
     b->key = malloc(RECORDS_MAX * sizeof *b->key);
     b->importance = malloc(RECORDS_MAX * sizeof *b->importance);
     b->bad = malloc(RECORDS_MAX);
-    b->time = malloc(RECORDS_MAX * sizeof *b->time);
-    b->at = malloc(RECORDS_MAX * sizeof *b->at);
+    b->event.time = malloc(RECORDS_MAX * sizeof *b->event.time);
     b->hash = malloc(RECORDS_MAX * sizeof *b->hash);
+    b->dense.key = malloc(RECORDS_MAX * sizeof *b->dense.key);
+    b->dense.time = malloc(RECORDS_MAX * sizeof *b->dense.time);
+    b->dense.verdict = malloc(RECORDS_MAX);
     b->origin = malloc(RECORDS_MAX * sizeof *b->origin);
-    b->shard = malloc(RECORDS_MAX * sizeof *b->shard);
-    b->first = malloc((shards + 1) * sizeof *b->first);
-    b->answer = malloc(RECORDS_MAX);
     b->verdict = malloc(RECORDS_MAX);
-    b->raw = shards > 1 ? malloc(RECORDS_MAX * sizeof *b->raw) : b->hash;
-    if (b->raw && b->shard && b->ends && b->key && b->importance && b->bad && b->hash && b->time &&
-        b->at && b->origin && b->first && b->answer && b->verdict && batch_grow(b, BLOCK))
+    if (b->ends && b->key && b->importance && b->bad && b->event.time && b->hash && b->dense.key &&
+        b->dense.time && b->dense.verdict && b->origin && b->verdict && batch_grow(b, BLOCK))
         return b;
     batch_close(b);
     return NULL;
@@ -90,20 +101,17 @@ void batch_close(struct batch *b)
     if (!b)
         return;
     arena_close(&b->arena);
-    if (b->raw != b->hash)
-        free(b->raw);
     free(b->data);
     free(b->ends);
     free(b->key);
     free(b->importance);
     free(b->bad);
-    free(b->time);
-    free(b->at);
+    free(b->event.time);
     free(b->hash);
+    free(b->dense.key);
+    free(b->dense.time);
+    free(b->dense.verdict);
     free(b->origin);
-    free(b->shard);
-    free(b->first);
-    free(b->answer);
     free(b->verdict);
     free(b);
 }
@@ -115,12 +123,15 @@ void batch_reset(struct batch *b)
     b->used = 0;
     b->dropped = 0;
     b->bads = 0;
-    b->dealt = b->important = b->timed = false;
-    b->aheads = b->late = 0;
-    b->most_late = 0;
+    b->headless = false;
+    b->important = b->event.timed = false;
+    b->unparsed = 0;
+    b->event.aheads = b->event.late = 0;
+    b->event.most_late = 0;
     b->failed = false;
-    b->name = NULL;
+    b->input.name = NULL;
     b->has = NULL;
+    b->similar = NULL;
     b->tags = NULL;
     b->ends[0] = UINT32_MAX;
 }
@@ -142,7 +153,7 @@ bool batch_grow(struct batch *b, size_t room)
 uint64_t batch_line(const struct batch *b, uint32_t i)
 {
     size_t to = record_begin(b, i);
-    uint64_t line = b->line;
+    uint64_t line = b->input.line;
     char delimiter = b->data[record_end(b, i)];
 
     for (size_t at = 0; at < to; at++)
@@ -181,7 +192,7 @@ void batch_fault(struct batch *b, uint32_t i, bool skip, const char *format, ...
     if (skip || b->faults)
         return;
     line = batch_line(b, i);
-    n = snprintf(b->failure, sizeof b->failure, "%.200s, line %llu: ", b->name,
+    n = snprintf(b->failure, sizeof b->failure, "%.200s, line %llu: ", b->input.name,
                  (unsigned long long)line);
     va_start(args, format);
     vsnprintf(b->failure + n, sizeof b->failure - (size_t)n, format, args);
@@ -189,6 +200,6 @@ void batch_fault(struct batch *b, uint32_t i, bool skip, const char *format, ...
     b->failed = true;
     b->n = i;
     b->used = record_begin(b, i);
-    b->next_offset = b->offset + b->used;
-    b->next_line = line;
+    b->input.next_offset = b->input.offset + b->used;
+    b->input.next_line = line;
 }

@@ -1,13 +1,12 @@
 /* bytes.c - see bytes.h.
  *
- * read() into a block that stays in the cache beats mmap(), whose page faults
- * cost more than the copy saves (docs/command.md has the figures). A batch owns
- * its bytes, so that several can be under way; what it cannot use is given back.
+ * read() into a block that stays in the cache is faster than mmap(), whose page faults cost more
+ * than the copy (docs/command.md has figures). Each batch owns its bytes, so several can be in
+ * flight. A batch gives back the bytes that it does not use.
  *
- * No byte is copied more often than a constant number of times, however much is
- * given back: bytes that came out of the rest are given back by moving an index,
- * and a batch takes no more than a block of the rest; the long beginning of a
- * record that is not complete changes hands as a whole buffer. */
+ * Each byte is copied at most a constant number of times. Bytes that come from the rest are given
+ * back by moving an index, and a batch takes at most one block of the rest. The long beginning of
+ * an incomplete record is handed over by exchanging buffers. */
 #include "pipe/bytes.h"
 
 #include <errno.h>
@@ -17,12 +16,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cli/read_at.h"
+#include "cli/inputs.h"
 #include "cli/signals.h"
 
-#define EXCHANGED (BLOCK / 2) /* from here on buffers are exchanged and not copied */
+#define EXCHANGED (BLOCK / 2) /* from this size on, buffers are exchanged and not copied */
 
-/* What it is is known, and these first bytes of it were read. */
+/* The file type is known, and these first bytes were read. */
 static bool take_kind(struct byte_reader *r, const void *head, size_t size)
 {
     r->known = true;
@@ -33,8 +32,8 @@ static bool take_kind(struct byte_reader *r, const void *head, size_t size)
     return r->unpack != NULL;
 }
 
-/* Not blocking, so that a signal ends the wait for whoever writes into a pipe
- * that has a name; regular files take no notice. */
+/* Not blocking, so that a signal ends the wait for the writer of a named pipe; no effect
+ * on regular files. */
 bool bytes_open(struct byte_reader *r, const char *name)
 {
     struct stat st;
@@ -114,9 +113,8 @@ ssize_t bytes_begin(struct byte_reader *r, struct batch *b, size_t first)
     return (ssize_t)(r->fresh ? all : take(r, b, 0, most));
 }
 
-/* Whoever empties a log in place, and fills it anew, leaves us in the middle of
- * something else. Looked at after reading: then what was read before it changed is
- * refused at worst, and nothing is taken for what it is not. */
+/* If a log is truncated and filled again, the offset is in the middle of other data. The check
+ * comes after reading: at worst, data that was read before the change is rejected. */
 static ssize_t refuse_changed(struct byte_reader *r, const char *data, ssize_t n)
 {
     char now[TRACE_BYTES];
@@ -145,7 +143,7 @@ static ssize_t read_once(struct byte_reader *r, char *to, size_t most)
     }
 }
 
-/* One piece of what is decompressed. */
+/* One block of decompressed data. */
 static ssize_t read_unpacked(struct byte_reader *r, char *to, size_t most)
 {
     for (;;) {
@@ -158,8 +156,8 @@ static ssize_t read_unpacked(struct byte_reader *r, char *to, size_t most)
     }
 }
 
-/* The same, looked at: what was compressed may hold no records either. Its first piece is a
- * whole block, but of a pipe that pauses within the first bytes. */
+/* The same, with a check: the decompressed data may not be records either. Its first piece is a
+ * whole block, unless a pipe pauses within the first bytes. */
 static ssize_t read_looking(struct byte_reader *r, char *to, size_t most)
 {
     ssize_t n = read_unpacked(r, to, most);
@@ -172,7 +170,7 @@ static ssize_t read_looking(struct byte_reader *r, char *to, size_t most)
     return r->within == KIND_RECORDS ? n : BYTES_FOREIGN;
 }
 
-/* The first bytes of a pipe, until they tell what it is. */
+/* The first bytes of a pipe, until its type is known. */
 static ssize_t read_first(struct byte_reader *r, char *to, size_t most)
 {
     size_t got = r->headed;
@@ -260,7 +258,7 @@ ssize_t bytes_seek(struct byte_reader *r, uint64_t offset)
 
 void bytes_add(struct byte_reader *r, struct batch *b, size_t *filled, char c)
 {
-    b->data[(*filled)++] = c; /* MARGIN is room enough for one */
+    b->data[(*filled)++] = c; /* MARGIN has space for one */
     r->fresh = true;
 }
 

@@ -5,20 +5,19 @@
 
 /* ---- too far ahead? ---- */
 
-/* The time of the record so many places behind one, NO_TIME if it has none or is not
- * here. */
+/* The time of record i of the batch or after it; NO_TIME if it has none or is unknown. */
 static uint64_t time_behind(const struct batch *b, uint64_t i)
 {
     if (i < b->n)
-        return b->bads && b->bad[i] ? NO_TIME : b->time[i];
-    return i - b->n < b->aheads && !b->failed ? b->ahead[i - b->n] : NO_TIME;
+        return b->bads && b->bad[i] ? NO_TIME : b->event.time[i];
+    return i - b->n < b->event.aheads && !b->failed ? b->event.ahead[i - b->n] : NO_TIME;
 }
 
-/* Do most of the records after it say that time has gone on so far? Where none is there,
- * the clock of the machine is asked. */
+/* Are most of the records after it as far ahead? If there are none, compare with the machine's
+ * clock. */
 static bool others_agree(const struct event_clock *c, const struct batch *b, uint32_t i)
 {
-    uint64_t time = b->time[i], least = time > c->span ? time - c->span : 0;
+    uint64_t time = b->event.time[i], least = time > c->span ? time - c->span : 0;
     uint32_t there = 0, agree = 0;
 
     if (c->now != NO_TIME)
@@ -47,13 +46,13 @@ static void refuse_ahead(const struct event_clock *c, struct batch *b, uint32_t 
         batch_fault(b, i, c->skip,
                     "its time is %s later than any before it, and the records after it do not "
                     "follow",
-                    show_duration((double)(b->time[i] - c->now) / 1000).text);
+                    show_duration((double)(b->event.time[i] - c->now) / 1000).text);
 }
 
-/* Count one that is late, or refuse it. */
+/* Count a late record, or reject it. */
 static void take_late(const struct event_clock *c, struct batch *b, uint32_t i)
 {
-    uint64_t late = c->now - b->time[i];
+    uint64_t late = c->now - b->event.time[i];
 
     if (late > c->lateness) {
         batch_fault(b, i, c->skip,
@@ -61,42 +60,43 @@ static void take_late(const struct event_clock *c, struct batch *b, uint32_t i)
                     "allows %s",
                     show_duration((double)late / 1000).text,
                     show_duration((double)c->lateness / 1000).text);
+        batch_blame(b, i, BAD_LATE);
         return;
     }
-    b->late++;
-    b->most_late = late > b->most_late ? late : b->most_late;
-    b->time[i] = c->now;
+    b->event.late++;
+    b->event.most_late = late > b->event.most_late ? late : b->event.most_late;
+    b->event.time[i] = c->now;
 }
 
 static void take(struct event_clock *c, struct batch *b, uint32_t i)
 {
-    if (b->time[i] == NO_TIME)
-        b->time[i] = c->now == NO_TIME ? 0 : c->now;
-    else if (is_far_ahead(c, b->time[i]) && !others_agree(c, b, i))
+    if (b->event.time[i] == NO_TIME)
+        b->event.time[i] = c->now == NO_TIME ? 0 : c->now;
+    else if (is_far_ahead(c, b->event.time[i]) && !others_agree(c, b, i))
         refuse_ahead(c, b, i);
-    else if (c->now != NO_TIME && b->time[i] < c->now)
+    else if (c->now != NO_TIME && b->event.time[i] < c->now)
         take_late(c, b, i);
     else
-        c->now = b->time[i];
+        c->now = b->event.time[i];
 }
 
 void clock_batch(struct event_clock *c, struct batch *b)
 {
-    b->begun = c->now;
+    b->event.begun = c->now;
     for (uint32_t i = 0; i < b->n; i++) {
         if (!b->bads || !b->bad[i])
             take(c, b, i);
-        b->begun = b->begun == NO_TIME ? c->now : b->begun;
+        b->event.begun = b->event.begun == NO_TIME ? c->now : b->event.begun;
     }
-    b->clock = c->now;
+    b->event.clock = c->now;
 }
 
 /* ---- waiting ---- */
 
-/* Of LOOK_AHEAD records in a row that have a time one at least is not too far ahead, or the first
- * of them is believed: so what is further than a span ahead of the clock is that far ahead of one
- * of these. Where one has no time nothing is known; and where one is older than the first by more
- * than a span, there may have been no clock before them, and all may have been refused. */
+/* May this record be far ahead of the clock? Of LOOK_AHEAD consecutive records with a time, at
+ * least one is accepted: if all are too far ahead, the later ones confirm the first. So a record
+ * that is more than a span ahead of the clock is that far ahead of one of them. If one has no time,
+ * or is older than the first by more than a span, all of them may have been rejected. */
 static bool leaps(const uint64_t *before, uint64_t time, uint64_t span)
 {
     uint64_t least = before[0];

@@ -1,11 +1,12 @@
 /* csv.c - see csv.h.
  *
- * Only three bytes matter: delimiter, quote, line break. Where all is in order ends are
- * found 64 bytes at a time: a block is three masks, and the rules of CSV are a few
- * operations on them. From the quotes follows what lies inside quotes (Langdale and Lemire
- * 2019), and line breaks outside end records. A block without quotes costs two masks. At a
- * block that breaks a rule a small machine walks from one of the three bytes to the next,
- * and says what is wrong. Both can stop anywhere and go on when there is more data. */
+ * Only three bytes matter: delimiter, quote, line break. In valid CSV, record ends are found 64
+ * bytes at a time: a block becomes three masks, and the rules of CSV are a few operations on them.
+ * The quotes give a mask of the bytes inside quotes (Langdale and Lemire 2019). Line breaks outside
+ * it end records. A block without quotes needs two masks.
+ *
+ * If a block breaks a rule, a state machine steps through these bytes and finds the fault. Both can
+ * stop at any byte and continue when more data arrives. */
 #include "pipe/csv.h"
 
 #include <string.h>
@@ -15,7 +16,7 @@
 
 #define TEXT_AFTER_QUOTE "not CSV: text after a closing quote"
 
-/* Before the first field of a record there may be a mark. */
+/* A byte-order mark may precede the first field of a record. */
 static bool begins_field(const struct csv_scan *s, const char *data, size_t at)
 {
     return at == s->field ||
@@ -38,7 +39,7 @@ static void quote(struct csv_scan *s, const char *data, size_t at)
     }
 }
 
-/* A field ends here; behind quotes only CR may stand before a line break. */
+/* A field ends here; after a closing quote, only a CR may precede the line break. */
 static void end_field(struct csv_scan *s, const char *data, size_t at)
 {
     bool cr = s->closed && data[at] == '\n' && at == s->close + 2 && data[at - 1] == '\r';
@@ -76,16 +77,16 @@ static void step(struct csv_scan *s, struct batch *b, size_t at, bool skip)
 
 /* ---- 64 bytes at a time ---- */
 
-/* What a block leaves to the next one. */
+/* State carried from one block to the next. */
 struct carry {
     uint64_t quoted;  /* all ones: inside quotes */
-    uint64_t opens;   /* 1: a quote may come now */
+    uint64_t opens;   /* 1: a quote may open a field here */
     uint64_t closed;  /* 1: a closing quote was the last byte, */
-    uint64_t returns; /* 1: and behind it came CR */
+    uint64_t returns; /* 1: and a CR after it */
 };
 
-/* Take a block with quotes in it or before it; false if a rule is broken. A doubled
- * quote closes one stretch and opens the next. */
+/* Process a block that contains quotes or begins inside them; false if a rule is broken. A doubled
+ * quote closes one quoted range and opens the next. */
 MATCH_INLINE bool take_quotes(match_function match, struct carry *c, const char *block,
                               char delimiter, uint64_t quotes, uint64_t breaks, uint64_t *ends)
 {
@@ -127,8 +128,8 @@ static struct carry carry_in(const struct csv_scan *s)
     };
 }
 
-/* Where the field began matters only if a quote may still open it, at its first
- * byte or behind a mark of three: it is not searched for further back. */
+/* The start of the field matters only if a quote may still open it: at its first byte, or after a
+ * mark of three bytes. So the search does not go further back. */
 static void carry_out(struct csv_scan *s, const struct batch *b, const struct carry *c,
                       char delimiter)
 {
@@ -143,8 +144,8 @@ static void carry_out(struct csv_scan *s, const struct batch *b, const struct ca
             s->field--;
 }
 
-/* Stops at a block with a record that may be too long, and at one that ends more
- * records than the batch has room for: walk() takes those. */
+/* Stops before a block with a record that may be too long, and before one that ends more records
+ * than fit into the batch: walk() handles those. */
 MATCH_INLINE void take_blocks(match_function match, struct csv_scan *s, struct batch *b, size_t to,
                               const struct csv_rules *rules)
 {
@@ -172,7 +173,7 @@ static MATCH_AVX2 void take_blocks_avx2(struct csv_scan *s, struct batch *b, siz
     take_blocks(match64_avx2, s, b, to, rules);
 }
 
-/* Is there a fault already, or text behind a closing quote that will be one? */
+/* Is there a fault, or text after a closing quote, which will be one? */
 static bool is_odd(const struct csv_scan *s, const struct batch *b)
 {
     size_t behind = s->at - s->close; /* 1: nothing; 2: a byte */
@@ -180,8 +181,8 @@ static bool is_odd(const struct csv_scan *s, const struct batch *b)
     return s->fault || (s->closed && behind > 1 && (behind > 2 || b->data[s->at - 1] != '\r'));
 }
 
-/* Whole blocks. Stops before one with a fault or with more records than the batch can take, and
- * when fewer than 64 bytes are left. */
+/* Process whole blocks. Stops before a block with a fault, before one with more records than fit
+ * into the batch, and when fewer than 64 bytes are left. */
 static void take_whole_blocks(struct csv_scan *s, struct batch *b, size_t to,
                               const struct csv_rules *rules)
 {
@@ -201,7 +202,7 @@ static void too_long(struct csv_scan *s)
                              : "the record is longer than --max-record bytes");
 }
 
-/* From one mark to the next, as far as a block goes that has a fault in it. */
+/* Step from mark to mark through a block that has a fault. */
 static void walk(struct csv_scan *s, struct batch *b, size_t to, const struct csv_rules *rules)
 {
     uint32_t marks[64 + 64];

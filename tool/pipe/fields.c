@@ -1,9 +1,8 @@
-/* fields.c - fields between blanks (as awk has it), between delimiters, or of
- * CSV.
+/* fields.c - fields between blanks (as in awk), between delimiters, or of CSV.
  *
- * A record is looked at in blocks of 64 bytes. For each, a mask says where a field
- * ends (between blanks: where one begins or ends), and fields are found by going
- * from bit to bit. What lies behind the last one wanted is not looked at. */
+ * A record is read in blocks of 64 bytes. For each block, a mask has a bit where a field ends
+ * (between blanks: where one begins or ends). Fields are found by stepping from bit to bit. Nothing
+ * after the last requested field is read. */
 #include "pipe/fields.h"
 
 #include <string.h>
@@ -12,19 +11,19 @@
 #include "pipe/match.h"
 
 struct cutter {
-    match_function match; /* this and the way are known when compiled: a loop for each */
+    match_function match; /* this and the way are compile-time constants: one loop for each */
     enum pick_way way;
     char delimiter;
     const char *block, *end;
-    uint64_t mask;     /* places in the block that are still to come */
+    uint64_t mask;     /* positions in the block that were not visited yet */
     uint64_t carry;    /* of the block before; blanks: 1 inside a field; CSV: all ones in quotes */
-    const char *start; /* of the next field; NULL if there is none, or not known yet */
+    const char *start; /* of the next field; NULL if there is none, or unknown */
     bool strip;        /* a CR at the end of the last field */
 };
 
 /* ---- places ---- */
 
-/* Where blanks turn into a field, or a field into blanks. */
+/* Where a field begins or ends. */
 MATCH_INLINE uint64_t mark_turns(struct cutter *c)
 {
     uint64_t blank = c->match(c->block, ' ') | c->match(c->block, '\t') | c->match(c->block, '\r');
@@ -34,8 +33,8 @@ MATCH_INLINE uint64_t mark_turns(struct cutter *c)
     return turns;
 }
 
-/* Delimiters outside of quotes. The record has passed csv_split(), so that quotes
- * come in pairs; a doubled one ends a stretch and begins the next. */
+/* Delimiters outside quotes. The record has passed csv_split(), so quotes are paired; a doubled
+ * quote ends one quoted range and begins the next. */
 MATCH_INLINE uint64_t mark_delimiters(struct cutter *c)
 {
     uint64_t delimiters = c->match(c->block, c->delimiter);
@@ -55,7 +54,7 @@ MATCH_INLINE void mark(struct cutter *c)
     c->mask = c->way == PICK_BLANKS ? mark_turns(c) : mark_delimiters(c);
 }
 
-/* The next place, or the end of the record. */
+/* The next position, or the end of the record. */
 MATCH_INLINE const char *next_place(struct cutter *c)
 {
     while (c->mask == 0) {
@@ -71,8 +70,7 @@ MATCH_INLINE const char *next_place(struct cutter *c)
 
 /* ---- fields ---- */
 
-/* Blanks before the first field do not count, nor do those after the last. A
- * record of nothing else has one field, which is empty. */
+/* Leading and trailing blanks are ignored. A record of blanks only has one empty field. */
 MATCH_INLINE bool next_between_blanks(struct cutter *c, struct weir_bytes *field)
 {
     const char *start = next_place(c);
@@ -158,14 +156,14 @@ uint32_t fields_find(const struct picker *p, struct arena *a, const char *record
 
 /* ---- one field of many records ---- */
 
-/* Places up to this one; all of them where the record is longer than the block. */
+/* Positions up to this one; all of them if the record is longer than the block. */
 MATCH_INLINE uint64_t up_to(size_t size)
 {
     return size < 64 ? (UINT64_C(1) << size) - 1 : UINT64_MAX;
 }
 
-/* Where fields end, of a record that begins at the block; between blanks also where they
- * begin. The end of the record is one. */
+/* Field ends in a record that begins at the block; between blanks also field starts. The end of the
+ * record is one. */
 MATCH_INLINE uint64_t mark_first(match_function match, enum pick_way way, char delimiter,
                                  const char *record, size_t size)
 {
@@ -183,8 +181,8 @@ MATCH_INLINE uint64_t mark_first(match_function match, enum pick_way way, char d
     return ends | (inside + 1);
 }
 
-/* Mostly the field ends within the first 64 bytes of its record: it is found there
- * without a branch that depends on the data. False if it is not. */
+/* Usually the field ends within the first 64 bytes of its record: then it is found without a branch
+ * that depends on the data. False if it does not. */
 MATCH_INLINE bool pick_early(match_function match, enum pick_way way, const struct picker *p,
                              const char *record, size_t size, struct weir_bytes *field)
 {

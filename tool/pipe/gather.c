@@ -10,7 +10,7 @@
 #include "cli/signals.h"
 #include "pipe/scan.h"
 
-#define DOUBLED ((size_t)16 << 20) /* bytes up to which room is doubled */
+#define DOUBLED ((size_t)16 << 20) /* bytes up to which the buffer is doubled */
 
 bool gather_fail(struct batch *b, const char *what, const char *name, int error)
 {
@@ -22,7 +22,7 @@ bool gather_fail(struct batch *b, const char *what, const char *name, int error)
 bool gather_fail_unpacked(const struct reader *r, struct batch *b)
 {
     b->failed = true;
-    snprintf(b->failure, sizeof b->failure, "%.300s %s; no record after line %llu was taken",
+    snprintf(b->failure, sizeof b->failure, "%.300s %s; no record after line %llu was processed",
              gather_name(r), unpack_failure(r->bytes.unpack), (unsigned long long)r->line - 1);
     return false;
 }
@@ -31,24 +31,11 @@ bool gather_fail_foreign(const struct reader *r, struct batch *b)
 {
     bool packed = magic_is_packed(r->bytes.kind);
     enum file_kind kind = packed ? r->bytes.within : r->bytes.kind;
-    const char *what = kind == KIND_SQLITE  ? "a SQLite database, not records"
-                       : kind == KIND_WEIR  ? "a filter, sketch or state file, not records"
-                       : kind == KIND_ZIP   ? "a zip archive, which is not read here"
-                       : kind == KIND_BZIP2 ? "compressed by bzip2, which is not read here"
-                                            : "compressed once more: decompress it once before";
 
     b->failed = true;
-    if (magic_fix(kind)) {
-        snprintf(b->failure, sizeof b->failure, "%.300s: %s%s%s, not records; %s%s", gather_name(r),
-                 magic_name(kind), packed ? " inside " : "",
-                 packed ? magic_name(r->bytes.kind) : "", magic_fix(kind),
-                 packed ? "" : ", or use --plain to read it as lines");
-        return false;
-    }
-    snprintf(b->failure, sizeof b->failure,
-             packed ? "%.300s holds compressed data, and what they hold is %s"
-                    : "%.300s is %s; --plain takes it for lines all the same",
-             gather_name(r), what);
+    snprintf(b->failure, sizeof b->failure, "%.300s: %s%s%s, not records; %s%s", gather_name(r),
+             magic_name(kind), packed ? " inside " : "", packed ? magic_name(r->bytes.kind) : "",
+             magic_fix(kind), packed ? "" : ", or use --plain to read it as lines");
     return false;
 }
 
@@ -64,13 +51,13 @@ const char *gather_name(const struct reader *r)
 
 #define PAUSE 1000 /* milliseconds after which an input pauses; a guess */
 
-/* Must all that came wait for more? */
+/* Must all records of the batch wait for more? */
 static bool hold_all(struct reader *r, struct batch *b)
 {
     return r->hold.wait && !r->heads && b->n <= LOOK_AHEAD && r->hold.wait(r->hold.context, b);
 }
 
-/* Wait so long for them, in milliseconds; what it was comes back. */
+/* Set how long to wait for them, in milliseconds. Returns the previous value. */
 static int hold_patience(struct reader *r, const struct batch *b)
 {
     int patience = r->bytes.patience;
@@ -80,13 +67,13 @@ static int hold_patience(struct reader *r, const struct batch *b)
     return patience;
 }
 
-/* The records from this one on are left in the bytes that are given back. */
+/* Leave the records from this one on to the next batch. */
 static void cut(struct reader *r, struct batch *b, uint32_t n)
 {
     size_t end = record_begin(b, n);
 
     for (uint32_t i = n; b->bads && i < b->n; i++) {
-        b->bads -= b->bad[i];
+        b->bads -= b->bad[i] != 0;
         b->bad[i] = 0;
     }
     b->n = n;
@@ -94,7 +81,7 @@ static void cut(struct reader *r, struct batch *b, uint32_t n)
     r->csv = (struct csv_scan){.at = end, .start = end, .field = end};
 }
 
-/* All that the file has is in the batch. */
+/* Is the whole rest of the file in the batch? */
 static bool is_all(const struct reader *r, const struct batch *b, size_t filled)
 {
     return r->bytes.ended && record_begin(b, b->n) >= filled && bytes_left(&r->bytes) == 0;
@@ -104,13 +91,13 @@ void gather_hold_back(struct reader *r, struct batch *b, size_t filled, bool cam
 {
     bool more = (came || signals_caught()) && !is_all(r, b, filled) && b->n > 0 && !b->failed;
 
-    b->aheads = 0;
+    b->event.aheads = 0;
     if (more && r->hold.wait && r->hold.wait(r->hold.context, b)) {
-        uint32_t held = b->n < LOOK_AHEAD ? b->n : LOOK_AHEAD;
+        uint32_t some = b->n - b->headless, held = some < LOOK_AHEAD ? some : LOOK_AHEAD;
 
         for (uint32_t i = 0; i < held; i++)
-            b->ahead[i] = r->hold.time(r->hold.context, b, b->n - held + i);
-        b->aheads = held;
+            b->event.ahead[i] = r->hold.time(r->hold.context, b, b->n - held + i);
+        b->event.aheads = held;
         cut(r, b, b->n - held);
     }
 }
@@ -135,14 +122,14 @@ static bool leaves_last(const struct reader *r)
     return r->follows && r->bytes.regular && r->next == r->count;
 }
 
-/* Bytes behind the last record, which end none. */
+/* Bytes after the last complete record. */
 static bool has_rest(const struct batch *b, size_t filled)
 {
     return record_begin(b, b->n) < filled && b->n < RECORDS_MAX && !b->failed;
 }
 
-/* The file is at its end and the last record is not: give it the delimiter it
- * lacks. A quote that is still open is a stray one. */
+/* At the end of the file, add the missing delimiter to an incomplete last record. A quote that is
+ * still open is a stray one. */
 static void finish(struct reader *r, struct batch *b, size_t *filled)
 {
     bool whole = *filled > 0 && b->data[*filled - 1] == r->delimiter;
@@ -165,8 +152,8 @@ static void finish(struct reader *r, struct batch *b, size_t *filled)
     }
 }
 
-/* Of a line that is longer than a record may be: forget the bytes at hand, and
- * with them the record when its end comes; or refuse it. */
+/* A line is longer than --max-record: drop its bytes so far, and mark the record as bad when its
+ * end is found; or stop. */
 static void refuse_long(struct reader *r, struct batch *b, size_t *filled)
 {
     if (r->records->skip && !r->heads) {
@@ -186,8 +173,8 @@ static void refuse_long(struct reader *r, struct batch *b, size_t *filled)
              (unsigned long long)r->records->max_record);
 }
 
-/* Room for more of a record. Doubled while that is cheap, then by an eighth: the
- * longest records are what memory is short for. */
+/* Enlarge the buffer for more of a record: doubled while that is cheap, then by an eighth, because
+ * memory is exhausted by the longest records. */
 static bool make_room(const struct reader *r, struct batch *b, size_t filled)
 {
     size_t more = b->room < DOUBLED ? b->room : b->room / 8;
@@ -208,19 +195,20 @@ void gather_drop_first(struct batch *b)
     b->n--;
 }
 
-/* What is left of a dropped record ends where the first one found does, and stands for it:
- * a bad record, which --emit all answers like any other. */
+/* The rest of a dropped record ends where the first record ends. That record represents it: a bad
+ * record, which --emit all answers like any other. */
 static void end_drop(struct reader *r, struct batch *b)
 {
     if (!r->dropping || b->n == 0)
         return;
     r->dropping = false;
+    b->headless = true;
     if (!gather_is_csv(r)) /* else it is marked already */
         batch_fault(b, 0, true, "too long");
 }
 
-/* More of the file into the batch; as bytes_more() returns it. At the end of the
- * file the last record is finished. */
+/* Read more of the file into the batch; returns the result of bytes_more(). At the end of the file,
+ * the last record is completed. */
 static ssize_t get_more(struct reader *r, struct batch *b, size_t *filled)
 {
     ssize_t n = make_room(r, b, *filled) ? bytes_more(&r->bytes, b, *filled) : BYTES_FAILED;
@@ -231,8 +219,8 @@ static ssize_t get_more(struct reader *r, struct batch *b, size_t *filled)
     } else if (n == BYTES_CHANGED) {
         b->failed = true;
         snprintf(b->failure, sizeof b->failure,
-                 "%.300s was cut short or overwritten while it was being read; nothing after byte "
-                 "%llu was taken",
+                 "%.300s was truncated or overwritten while it was being read; nothing after byte "
+                 "%llu was processed",
                  gather_name(r), (unsigned long long)r->offset);
     } else if (n == BYTES_DAMAGED) {
         gather_fail_unpacked(r, b);
@@ -246,7 +234,7 @@ static ssize_t get_more(struct reader *r, struct batch *b, size_t *filled)
     return n;
 }
 
-/* Others may be on their way: take what comes until the time is over. */
+/* More records may follow: read them until the time is over. */
 static void linger(struct reader *r, struct batch *b, size_t *filled)
 {
     double until = now() + r->linger, left;
@@ -259,7 +247,7 @@ static void linger(struct reader *r, struct batch *b, size_t *filled)
         ssize_t n = bytes_more(&r->bytes, b, *filled);
         r->bytes.patience = patience;
         if (n <= 0)
-            break; /* the next batch will meet it again */
+            break; /* the next batch will report it again */
         *filled += (size_t)n;
         split(r, b, *filled);
     }

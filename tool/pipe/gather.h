@@ -1,28 +1,28 @@
-/* gather.h - bytes of the open file become records of a batch: where each ends, what
- * is too long, and how the last one ends. */
+/* gather.h - fill a batch with the records of the open file: find their ends, drop or reject
+ * records that are too long, and complete the last one. */
 #ifndef WEIR_PIPE_GATHER_H
 #define WEIR_PIPE_GATHER_H
 
 #include "pipe/read.h"
 
-/* Get at least one record, or to the end of the file; false if none came in
- * time. filled: bytes that the batch then has. */
+/* Read at least one record, or to the end of the file. *filled is the bytes in the batch. Returns
+ * false if nothing arrived in time. */
 bool gather_records(struct reader *r, struct batch *b, size_t *filled);
 
-/* Take those records that must wait for others out of a batch of so many bytes, unless nothing
- * came any more. */
+/* Remove the records that must wait for others from a batch of `filled` bytes, unless the input
+ * has ended or pauses. */
 void gather_hold_back(struct reader *r, struct batch *b, size_t filled, bool came);
 
-/* Take the first record out of a batch. */
+/* Remove the first record of a batch. */
 void gather_drop_first(struct batch *b);
 
 /* The name of the open file, for messages. */
 const char *gather_name(const struct reader *r);
 
-/* The run ends here: "cannot WHAT NAME: ERROR". Returns false. */
+/* Fail the batch with "cannot WHAT NAME: ERROR". Returns false. */
 bool gather_fail(struct batch *b, const char *what, const char *name, int error);
 
-/* The same where what is compressed is damaged, and where the file is no file of records. */
+/* The same for damaged compressed data, and for files that are not records. */
 bool gather_fail_unpacked(const struct reader *r, struct batch *b);
 bool gather_fail_foreign(const struct reader *r, struct batch *b);
 

@@ -9,7 +9,7 @@
 
 /* ---- pointers ---- */
 
-/* The step that begins at the slash; its name goes to *to, which moves on. */
+/* Parse the step that begins at the slash; its name is written to *to, which advances. */
 static const char *read_step(const char *slash, struct json_step *step, char **to)
 {
     const char *p = slash + 1;
@@ -29,7 +29,7 @@ static const char *read_step(const char *slash, struct json_step *step, char **t
     return p;
 }
 
-/* One piece of memory: the steps, and behind them their names. */
+/* One allocation: the steps, followed by their names. */
 bool json_add(struct json_paths *p, const char *pointer)
 {
     struct json_path *path = &p->path[p->n];
@@ -82,7 +82,7 @@ static bool compact(const struct json_value *v, struct arena *a, struct weir_byt
     return to && out->size > 0;
 }
 
-/* Most keys are a stretch of the record: nothing is copied. */
+/* Most keys are a range of the record: nothing is copied. */
 static bool text_of(const struct json_value *v, struct arena *a, struct weir_bytes *out)
 {
     if (!v->at) {

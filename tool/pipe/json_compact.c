@@ -1,10 +1,8 @@
-/* json_compact.c - an object or array as one text, however it was written
- * (json.h).
+/* json_compact.c - an object or array in one canonical form (json.h).
  *
- * Values are written from left to right. At the end of an object its members,
- * which then lie side by side, are put in order if they are not; that copies what is
- * in it once more for each level of nesting, in the worst case. Nothing grows:
- * an escape that has to stay is as long as it was. */
+ * Values are written from left to right. At the end of an object, its members are adjacent in the
+ * output and are sorted if necessary. In the worst case, this copies the content once per level of
+ * nesting. The output never exceeds the input: an escape that remains is as long as before. */
 #include "pipe/json.h"
 
 #include <stdio.h>
@@ -14,7 +12,7 @@
 #include "pipe/json_string.h"
 
 struct member {
-    const char *name; /* in the text read, behind its quote */
+    const char *name; /* in the input, after its quote */
     size_t begin, size;
 };
 
@@ -23,8 +21,8 @@ struct compact_writer {
     char *to;
     size_t n; /* bytes written */
     struct member *member;
-    size_t members, room; /* of all objects that are open, the innermost last */
-    bool failed;          /* memory is short */
+    size_t members, room; /* of all open objects, the innermost last */
+    bool failed;          /* out of memory */
 };
 
 static void put(struct compact_writer *w, char c)
@@ -40,7 +38,7 @@ static void skip_blanks(struct compact_writer *w)
 
 /* ---- strings ---- */
 
-/* Only what must be is escaped, and in the shortest way. */
+/* Escape only what JSON requires, in the shortest form. */
 static void put_character(struct compact_writer *w, char c)
 {
     static const char control[] = "\b\f\n\r\t", letter[] = "bfnrt";
@@ -77,7 +75,7 @@ static void put_string(struct compact_writer *w)
 
 /* ---- members in order ---- */
 
-/* The bytes that a string says, one by one. */
+/* The unescaped bytes of a string, one by one. */
 struct said {
     const char *at;
     char bytes[4];
@@ -123,7 +121,7 @@ static bool in_order(const struct member *m, size_t n)
     return true;
 }
 
-/* The members m[0..n) lie from `begin` on, a comma behind each. */
+/* The members m[0..n) start at `begin`, a comma after each. */
 static void sort_members(struct compact_writer *w, struct member *m, size_t n, size_t begin)
 {
     char *old = malloc(w->n - begin);
@@ -137,7 +135,7 @@ static void sort_members(struct compact_writer *w, struct member *m, size_t n, s
     w->n = begin;
     for (size_t i = 0; i < n; i++) {
         if (i + 1 < n && compare_names(m[i].name, m[i + 1].name) == 0)
-            continue; /* the last of one name counts */
+            continue; /* of equal names, the last one is kept */
         memcpy(w->to + w->n, old + (m[i].begin - begin), m[i].size);
         w->n += m[i].size;
     }
@@ -171,7 +169,7 @@ static void put_name(struct compact_writer *w)
     put(w, *w->at++); /* the colon */
 }
 
-/* A member or an element, and a comma behind it. */
+/* A member or an element, followed by a comma. */
 static void put_item(struct compact_writer *w, bool named)
 {
     struct member m = {.name = w->at + 1, .begin = w->n};

@@ -1,13 +1,12 @@
 /* json_scan.c - see json_scan.h.
  *
- * A plain walk from token to token. What is long, the text of strings and the
- * digits of numbers, is passed over 16 or 32 bytes at a time (SSE2, AVX2) or 8
- * (arithmetic on a word); a token costs a few branches, and records of a stream
- * are mostly of one shape, so that those are predicted well. The byte behind the
- * text is a line break or NUL, which ends every run: no length is checked on
- * the way. An index of all structural bytes first, as simdjson makes it
- * (Langdale and Lemire 2019), pays for large documents, not for lines of a few
- * hundred bytes (docs/design.md). */
+ * A loop from token to token. Long runs, the text of strings and the digits of numbers, are skipped
+ * 16 or 32 bytes at a time (SSE2, AVX2) or 8 (arithmetic on a word). A token costs a few branches,
+ * which are predicted well because most records of a stream have the same structure. The byte after
+ * the text is a line break or NUL, which ends every run, so no length is checked.
+ *
+ * An index of all structural bytes, as in simdjson (Langdale and Lemire 2019), pays off for large
+ * documents, not for lines of a few hundred bytes (docs/design.md). */
 #include "pipe/json_scan.h"
 
 #include <string.h>
@@ -86,8 +85,8 @@ INLINE const char *digits_end(const char *at)
 /* A container that is open. */
 struct level {
     const char *begin;
-    uint64_t index;      /* of the element at hand, in an array */
-    uint32_t ends, live; /* paths that end with it, that lead through it */
+    uint64_t index;      /* of the current element, in an array */
+    uint32_t ends, live; /* paths that end with it, and that lead through it */
     char close;
 };
 
@@ -95,15 +94,15 @@ struct json_walk {
     const char *end;
     const struct json_paths *paths;
     struct json_value *found;
-    uint32_t here; /* paths that lead to or through the value to come */
+    uint32_t here; /* paths that lead to or through the next value */
     uint32_t depth;
-    struct json_string string; /* the one at hand */
+    struct json_string string; /* the current string */
     const char *fault, *fault_at;
     struct level level[JSON_DEPTH_MAX + 1];
 };
 
-/* All that follow take the place of the next byte and give the one behind what
- * they passed over, or NULL. */
+/* All functions below get the position of the next byte and return the position after what they
+ * parsed, or NULL. */
 static const char *refuse(struct json_walk *w, const char *at, const char *fault)
 {
     w->fault = at >= w->end ? "not JSON: the text ends too early" : fault;
@@ -116,7 +115,7 @@ INLINE bool is_blank(char c)
     return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
 
-/* The byte behind the end may be a line break, which must not be passed. */
+/* The byte after the end may be a line break, which must not be skipped. */
 INLINE const char *skip_blanks(const struct json_walk *w, const char *at)
 {
     if ((unsigned char)*at <= ' ')
@@ -151,7 +150,7 @@ INLINE bool is_digit(char c)
 INLINE const char *skip_digits(struct json_walk *w, const char *at)
 {
     if (!is_digit(*at))
-        return refuse(w, at, "not JSON: a number lacks the digits that belong here");
+        return refuse(w, at, "not JSON: digits expected in a number");
     return digits_end(at + 1);
 }
 
@@ -184,8 +183,8 @@ static void note(struct json_walk *w, uint32_t which, const char *begin, const c
             (struct json_value){begin, (size_t)(end - begin), w->string.escaped};
 }
 
-/* Of the paths that lead to the value at hand, those that end there. What an
- * earlier member of the same name gave is forgotten. */
+/* The paths that end at the current value. Values of an earlier member with the same name are
+ * discarded. */
 static uint32_t arrive(struct json_walk *w)
 {
     uint32_t ends = 0;
@@ -228,7 +227,7 @@ static uint32_t match_index(const struct json_walk *w, uint32_t live, uint64_t i
 
 /* ---- structure ---- */
 
-/* Up to the value of the next member or element. */
+/* Advance to the value of the next member or element. */
 INLINE const char *next_item(struct json_walk *w, struct level *l, const char *at)
 {
     at = skip_blanks(w, at);
@@ -267,7 +266,7 @@ INLINE const char *take_scalar(struct json_walk *w, const char *begin)
     return at;
 }
 
-/* Up to the first value in it, or to the bracket that closes it. */
+/* Advance to its first value, or to the closing bracket. */
 INLINE const char *open_level(struct json_walk *w, const char *at, bool *empty)
 {
     uint32_t ends = w->here ? arrive(w) : 0;
@@ -297,8 +296,8 @@ INLINE const char *close_level(struct json_walk *w, const char *at)
     return at + 1;
 }
 
-/* A value has ended: close what ends with it, go on to the next one. At depth 0
- * there is none. */
+/* A value has ended: close the containers that end with it, and advance to the next value. At depth
+ * 0 there is none. */
 INLINE const char *end_value(struct json_walk *w, const char *at)
 {
     for (;;) {
@@ -306,7 +305,7 @@ INLINE const char *end_value(struct json_walk *w, const char *at)
 
         at = skip_blanks(w, at);
         if (w->depth == 0)
-            return at == w->end ? at : refuse(w, at, "not JSON: there is more behind the value");
+            return at == w->end ? at : refuse(w, at, "not JSON: text after the value");
         if (*at == ',')
             return next_item(w, l, at + 1);
         if (*at != l->close)

@@ -1,9 +1,8 @@
-/* json_scan.h - one walk over a JSON text (RFC 8259): is it JSON, and where are
- * the values that some pointers lead to?
+/* json_scan.h - validate a JSON text (RFC 8259) and find the values of some pointers, in one pass.
  *
- * Everything is checked: structure, strings with their escapes and UTF-8, the
- * grammar of numbers, nesting. Numbers may be of any size, since their text is
- * all that is wanted. Where a name comes twice in an object, the last counts. */
+ * Everything is checked: structure, strings with their escapes and UTF-8, the grammar of numbers,
+ * nesting. Numbers may have any size, because only their text is used. If a name occurs twice in an
+ * object, the last one counts. */
 #ifndef WEIR_PIPE_JSON_SCAN_H
 #define WEIR_PIPE_JSON_SCAN_H
 
@@ -12,10 +11,10 @@
 #include <stdint.h>
 
 #define JSON_PATHS_MAX 32
-#define JSON_DEPTH_MAX 2048 /* a value lies in fewer containers; jansson has the same limit */
+#define JSON_DEPTH_MAX 2048 /* a value is nested less deeply; jansson has the same limit */
 
-/* One step into a value: the member of that name, or the element of that
- * number if the name is one (otherwise UINT64_MAX). */
+/* One step of a path: the member of that name, or the element of that number if the name is a
+ * number (otherwise UINT64_MAX). */
 struct json_step {
     const char *name;
     size_t size;
@@ -37,7 +36,7 @@ struct json_paths {
 struct json_value {
     const char *at;
     size_t size;
-    bool escaped; /* a string that has a backslash in it */
+    bool escaped; /* a string with a backslash */
 };
 
 struct json_fault {
@@ -45,8 +44,8 @@ struct json_fault {
     size_t at;        /* the byte, counted from 0 */
 };
 
-/* Fill found[i] for each path. False: the text is no JSON, and why. text[size]
- * must be a line break or NUL, and 63 more bytes readable. */
+/* Fill found[i] for each path. Returns false, with a reason, if the text is not JSON. text[size]
+ * must be a line break or NUL, and 63 bytes after it must be readable. */
 bool json_scan(const struct json_paths *paths, const char *text, size_t size,
                struct json_value *found, struct json_fault *fault);
 

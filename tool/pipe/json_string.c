@@ -20,8 +20,8 @@ static bool continues(char c)
     return within(c, 0x80, 0xbf);
 }
 
-/* One character of two to four bytes, as table 3-7 of the Unicode standard has them:
- * not overlong, no surrogate, none past the last there is. */
+/* One character of two to four bytes, as in table 3-7 of the Unicode standard: not overlong, not a
+ * surrogate, not above U+10FFFF. */
 static const char *skip_character(struct json_string *s, const char *at)
 {
     uint8_t first = (uint8_t)*at;
@@ -81,7 +81,7 @@ static const char *skip_code(struct json_string *s, const char *at)
     return at + (high ? 12 : 6);
 }
 
-/* Characters that are not ASCII mostly come in rows. */
+/* Non-ASCII characters usually occur in runs. */
 static const char *skip_characters(struct json_string *s, const char *at)
 {
     while (at && *at & 0x80)

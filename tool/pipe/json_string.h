@@ -1,5 +1,5 @@
-/* json_string.h - what is not plain text in a JSON string: escapes, and characters of
- * more than one byte. */
+/* json_string.h - parts of a JSON string that are not plain text: escapes and multi-byte
+ * characters. */
 #ifndef WEIR_PIPE_JSON_STRING_H
 #define WEIR_PIPE_JSON_STRING_H
 
@@ -8,22 +8,22 @@
 #include <stdint.h>
 
 struct json_string {
-    bool escaped;         /* it has a backslash in it */
+    bool escaped;         /* it contains a backslash */
     bool zero;            /* it has \u0000 in it */
     const char *fault;    /* what is wrong with it, */
     const char *fault_at; /* and where */
 };
 
-/* Pass over what is not plain text: an escape, characters of two to four bytes,
- * which must be UTF-8, or a control character, which must not be there. NULL
- * and a fault, or the place behind it. Ends at the latest at a byte below 32. */
+/* Skip escapes and characters of two to four bytes, which must be UTF-8. Returns the position
+ * after them, or NULL and a fault, also at a control character. Stops at the latest at a byte
+ * below 32. */
 const char *json_skip_odd(struct json_string *s, const char *at);
 
-/* The bytes that one character of a string stands for, escaped or not, of a
- * text that has passed json_scan(). Returns how many, at most 4; *at moves on. */
+/* Unescape one character of a string that has passed json_scan(). Returns the number of bytes, at
+ * most 4, and advances *at. */
 size_t json_character(const char **at, char to[4]);
 
-/* Does a string, its quotes left out, stand for this text? */
+/* Does a string, without its quotes, equal this text after unescaping? */
 bool json_stands_for(const char *at, const char *end, const char *text, size_t size);
 
 #endif

@@ -1,10 +1,9 @@
-/* match.h - which of 64 bytes are a certain one, as a mask: bit i is byte i.
+/* match.h - find a byte in 64 bytes, as a mask: bit i is byte i.
  *
- * By AVX2 in code that was compiled for it, by SSE2, which every x86-64 has, and
- * elsewhere by arithmetic on eight bytes at once (Mycroft's zero-byte test, in the
- * form without false matches). A loop over blocks takes the function as an
- * argument and is compiled for each; which is run is asked of the processor.
- * SCAN_SSE2 and SCAN_PLAIN leave out what is before them, for tests. */
+ * Uses AVX2 in code compiled for it, SSE2 on every other x86-64, and elsewhere arithmetic on eight
+ * bytes at once (Mycroft's zero-byte test, in the form without false matches). A loop over blocks
+ * gets the function as an argument and is compiled once for each; the processor is checked at run
+ * time. SCAN_SSE2 and SCAN_PLAIN disable the faster variants, for tests. */
 #ifndef WEIR_PIPE_MATCH_H
 #define WEIR_PIPE_MATCH_H
 
@@ -78,8 +77,8 @@ MATCH_INLINE uint64_t match64(const char *at, char c)
 }
 #endif
 
-/* The bytes from each first bit up to before the second of a pair, the third up
- * to before the fourth, and so on: what lies in quotes. */
+/* The bytes from the first bit up to before the second, from the third up to before the fourth, and
+ * so on: the bytes inside quotes. */
 MATCH_INLINE uint64_t match_between(uint64_t mask)
 {
     for (int shift = 1; shift < 64; shift *= 2)
@@ -96,9 +95,9 @@ MATCH_INLINE uint64_t match_some(uint64_t mask, uint32_t base, uint32_t *out, ui
     return mask;
 }
 
-/* Write the position of each set bit, two or four at a time, without asking whether
- * there are as many, or any: the surplus is overwritten by the next block. The one
- * branch tells long lines from short ones. Returns how many there were. */
+/* Write the position of each set bit. Two or four are written at a time without a check whether
+ * there are as many; the next block overwrites the surplus. The only branch separates long lines
+ * from short ones. Returns the number of set bits. */
 MATCH_INLINE uint32_t match_positions(uint64_t mask, uint32_t base, uint32_t *out)
 {
     uint32_t found = (uint32_t)__builtin_popcountll(mask);

@@ -8,8 +8,7 @@
 
 #include "pipe/fields.h"
 #include "pipe/json.h"
-#include "cli/fold_case.h"
-#include "cli/squeeze_space.h"
+#include "cli/normalize.h"
 #include "cli/messages.h"
 #include "cli/units.h"
 
@@ -18,7 +17,7 @@
 
 /* ---- what -k and -i ask for ---- */
 
-/* A path as jq writes it, .user.id or .users[0], or JSONPath, with a $ before. */
+/* A path as in jq, .user.id or .users[0], or in JSONPath, with a leading $. */
 static bool is_path(const char *word, size_t size)
 {
     return *word == '.' || (size > 1 && *word == '$' && (word[1] == '.' || word[1] == '['));
@@ -47,8 +46,8 @@ static bool refuse_path(const char *word, size_t size, const char *option)
     char pointer[POINTER_MAX];
 
     path_to_pointer(word, size, pointer);
-    return reject("%s %.*s is no field; in JSON records that is %s, with --jsonl", option,
-                  (int)size, word, pointer);
+    return reject("%s %.*s: not a field; for JSON records, use %s with --jsonl", option, (int)size,
+                  word, pointer);
 }
 
 static bool add_column(struct picker *p, const char *word, size_t size, const char *option)
@@ -58,16 +57,16 @@ static bool add_column(struct picker *p, const char *word, size_t size, const ch
     char *text;
 
     if (size == 0)
-        return reject("%s has an empty field in it; it takes 2, 1,3, a column's name or a JSON "
-                      "pointer such as /user/id",
-                      option);
+        return reject(
+            "%s: empty field; use 2, 1,3, a column's name or a JSON pointer such as /user/id",
+            option);
     if (is_path(word, size) && (p->way == PICK_JSON || p->way == PICK_BLANKS))
         return refuse_path(word, size, option);
     if (p->columns == COLUMNS_MAX)
         return reject("%s names more than %d fields", option, COLUMNS_MAX);
     text = malloc(size + 2);
     if (!text)
-        return reject("memory is short");
+        return reject("out of memory");
     memcpy(text, word, size);
     text[size] = '\0';
     if (p->way != PICK_JSON && read_whole(text, &number)) {
@@ -125,7 +124,7 @@ static bool add_pointers(struct picker *p)
 {
     for (uint32_t i = 0; i < p->columns; i++)
         if (!json_add(&p->json, p->column[i].name))
-            return reject("memory is short");
+            return reject("out of memory");
     return true;
 }
 
@@ -134,6 +133,9 @@ bool pick_open(struct picker *p, const struct records *r)
     *p = (struct picker){.way = way_of(r), .skip = r->skip, .delimiter = r->delimiter};
     p->skip_missing = records_skip_missing(r);
     p->pass_missing = r->missing == MISSING_PASSES;
+    if (!key_as_open(&p->as, r->key_as))
+        return false;
+    p->unparsed_malformed = r->on_error_given;
     p->fold = r->ignore_case;
     p->squeeze_spaces = r->ignore_space;
     p->strip_record = records_strip_cr(r);
@@ -166,7 +168,7 @@ void pick_close(struct picker *p)
     json_close(&p->json);
 }
 
-#define HINT_LINES 10 /* that must agree about a delimiter */
+#define HINT_LINES 10 /* that must have the same number of fields */
 
 /* How many fields it would have with this delimiter: outside quotes. */
 static uint32_t count_split(const char *record, size_t size, char delimiter)
@@ -198,8 +200,8 @@ static bool is_delimiter(const struct batch *b, uint32_t i, const char *record, 
     return fields > 1 && others > 0;
 }
 
-/* What the records may be if a field is not found between blanks or commas: a hint for the
- * message. The record is the header, or record i of the batch. */
+/* The likely format if a field is not found between blanks or commas: a hint for the message. The
+ * record is the header, or record i of the batch. */
 static const char *other_format(const struct picker *p, const struct batch *b, uint32_t i,
                                 const char *record, size_t size)
 {
@@ -235,8 +237,8 @@ static bool find_column(struct picker *p, struct column *c, const char *header, 
                       (int)(size < HEADER_SHOWN ? size : HEADER_SHOWN), header,
                       size > HEADER_SHOWN ? "..." : "", other_format(p, b, 0, header, size));
     if (again && !p->quiet)
-        note("columns %u and %u are both called '%s'; the first is taken, --key %u would be the "
-             "other",
+        note("columns %u and %u are both called '%s'; the first is used; for the other, use --key "
+             "%u",
              c->number, again, c->name, again);
     return true;
 }
@@ -303,13 +305,36 @@ static bool squeeze_spaces(struct arena *a, struct weir_bytes *key)
     return true;
 }
 
-/* Field by field: white space at the end of one does not count either. */
-static bool squeeze_fields(const struct picker *p, struct arena *a, struct weir_bytes *field)
+/* One field of the key of record i; false if the record is malformed. */
+static bool normalize_field(const struct picker *p, struct batch *b, uint32_t i,
+                            struct weir_bytes *field)
+{
+    enum key_as_result result = KEY_AS_DONE;
+    struct weir_bytes before;
+    const char *failed;
+
+    if (p->squeeze_spaces && !squeeze_spaces(&b->arena, field))
+        result = KEY_AS_NO_MEMORY;
+    before = *field;
+    if (p->as.n && result == KEY_AS_DONE)
+        result = key_as_apply(&p->as, &b->arena, field, &failed);
+    if (result == KEY_AS_NO_MEMORY)
+        batch_fault(b, i, false, "out of memory");
+    else if (result == KEY_AS_UNPARSED && p->unparsed_malformed)
+        batch_fault(b, i, p->skip, "--key-as %s cannot parse '%.*s'", failed,
+                    (int)(before.size < 40 ? before.size : 40), (const char *)before.data);
+    else if (result == KEY_AS_UNPARSED)
+        b->unparsed++;
+    return result == KEY_AS_DONE || (result == KEY_AS_UNPARSED && !p->unparsed_malformed);
+}
+
+static bool normalize_fields(const struct picker *p, struct batch *b, uint32_t i,
+                             struct weir_bytes *field)
 {
     bool ok = true;
 
-    for (uint32_t i = 0; p->squeeze_spaces && i < p->keys && ok; i++)
-        ok = squeeze_spaces(a, &field[i]);
+    for (uint32_t c = 0; (p->squeeze_spaces || p->as.n) && c < p->keys && ok; c++)
+        ok = normalize_field(p, b, i, &field[c]);
     return ok;
 }
 
@@ -335,9 +360,8 @@ static bool join(const struct picker *p, struct arena *a, const struct weir_byte
     return true;
 }
 
-/* An importance is a rough thing: what stands behind a decimal point is cut off, and
- * what is too large is the most there is. A weight is counted: it is right or
- * refused. */
+/* An importance is approximate: decimals are truncated, and too large values become the maximum. A
+ * weight is summed: it must be exact, or the record is malformed. */
 static bool set_measure(double value, bool exact, uint32_t *out)
 {
     *out = value >= UINT32_MAX ? UINT32_MAX : (uint32_t)value;
@@ -383,7 +407,7 @@ static bool read_measure(struct weir_bytes text, bool exact, uint32_t *out)
     return digits && at == end && (!exact || (!fraction && value <= UINT32_MAX));
 }
 
-/* A hint for -k user.id: the pointer that was perhaps meant, if the record has it. */
+/* A hint for -k user.id: the pointer that was probably meant, if the record has it. */
 static const char *other_pointer(const char *name, struct arena *a, const char *record, size_t size,
                                  char hint[POINTER_MAX + 32])
 {
@@ -412,7 +436,7 @@ static bool split_json(const struct picker *p, struct batch *b, uint32_t i, cons
         batch_fault(b, i, p->skip, "%s, at byte %zu", fault.text, fault.at + 1);
         return false;
     case JSON_NO_MEMORY:
-        batch_fault(b, i, false, "memory is short");
+        batch_fault(b, i, false, "out of memory");
         return false;
     default:
         break;
@@ -426,6 +450,8 @@ static bool split_json(const struct picker *p, struct batch *b, uint32_t i, cons
                             p->skip_missing
                                 ? ""
                                 : other_pointer(p->column[c].name, &b->arena, record, size, hint));
+            if (!p->pass_missing)
+                batch_blame(b, i, BAD_MISSING);
             return false;
         }
     return true;
@@ -440,9 +466,11 @@ static bool split_record(const struct picker *p, struct batch *b, uint32_t i, co
     if (found < p->widest && p->pass_missing)
         batch_keyless(b, i);
     else if (found < p->widest)
-        batch_fault(b, i, p->skip_missing, "the record has %u field%s, field %u is asked for%s",
+        batch_fault(b, i, p->skip_missing, "the record has %u field%s, field %u is requested%s",
                     found, found == 1 ? "" : "s", p->widest,
                     p->skip_missing ? "" : other_format(p, b, i, record, size));
+    if (found < p->widest && !p->pass_missing)
+        batch_blame(b, i, BAD_MISSING);
     return found >= p->widest;
 }
 
@@ -458,8 +486,10 @@ static void pick_fields(const struct picker *p, struct batch *b, uint32_t i)
         b->key[i] = whole_record(p, record, size);
     else if (p->keys == 1)
         b->key[i] = field[0];
-    else if (!squeeze_fields(p, &b->arena, field) || !join(p, &b->arena, field, &b->key[i]))
-        batch_fault(b, i, false, "memory is short");
+    else if (!normalize_fields(p, b, i, field))
+        return;
+    else if (!join(p, &b->arena, field, &b->key[i]))
+        batch_fault(b, i, false, "out of memory");
     if (p->important && !read_measure(field[p->keys], p->exact, &b->importance[i]))
         batch_fault(b, i, p->skip, "the %s '%.*s' is not a number of 0 or more%s", p->measure,
                     (int)(field[p->keys].size < 40 ? field[p->keys].size : 40),
@@ -475,11 +505,11 @@ static void fold_key(struct batch *b, uint32_t i)
     if (to)
         b->key[i] = (struct weir_bytes){to, fold_case(b->key[i].data, b->key[i].size, to)};
     else
-        batch_fault(b, i, false, "memory is short");
+        batch_fault(b, i, false, "out of memory");
 }
 
-/* Mostly one field is wanted and all records have it; others are picked, or told
- * of, one by one. */
+/* Usually one field is requested and all records have it. Other cases are handled record by
+ * record. */
 static void pick_records(const struct picker *p, struct batch *b)
 {
     bool simple = p->way != PICK_JSON && p->keys == 1 && !p->important && !p->times;
@@ -495,14 +525,14 @@ static void pick_records(const struct picker *p, struct batch *b)
 void pick_batch(const struct picker *p, struct batch *b)
 {
     b->important = p->important;
-    b->timed = p->times > 0;
+    b->event.timed = p->times > 0;
     if (p->way == PICK_WHOLE)
         pick_whole(p, b);
     else
         pick_records(p, b);
-    for (uint32_t i = 0; p->squeeze_spaces && p->keys <= 1 && i < b->n; i++)
-        if ((!b->bads || !b->bad[i]) && !squeeze_spaces(&b->arena, &b->key[i]))
-            batch_fault(b, i, false, "memory is short");
+    for (uint32_t i = 0; (p->squeeze_spaces || p->as.n) && p->keys <= 1 && i < b->n; i++)
+        if (!b->bads || !b->bad[i])
+            normalize_field(p, b, i, &b->key[i]);
     for (uint32_t i = 0; p->fold && i < b->n; i++)
         if (!b->bads || !b->bad[i])
             fold_key(b, i);

@@ -1,9 +1,10 @@
-/* pick.h - the second stage: record -> key, importance and time. */
+/* pick.h - the second stage: find the key, importance and time of each record. */
 #ifndef WEIR_PIPE_PICK_H
 #define WEIR_PIPE_PICK_H
 
-#include "cli/records.h"
+#include "cli/inputs.h"
 #include "pipe/batch.h"
+#include "pipe/key_as.h"
 #include "pipe/json_scan.h"
 #include "pipe/time_text.h"
 
@@ -24,27 +25,29 @@ struct picker {
     uint32_t keys;                         /* columns of the key; 0: whole record */
     uint32_t times;                        /* columns of the time; 0: there is none */
     uint32_t columns;
-    struct json_paths json;          /* the columns, where they are pointers */
+    struct json_paths json;          /* the columns, if they are JSON pointers */
     uint32_t order[COLUMNS_MAX + 1]; /* the columns from left to right */
     uint32_t widest;                 /* highest field number */
-    bool important;                  /* the column behind the key is the importance, or weight: */
+    bool important;                  /* the column after the key is the importance, or weight: */
     const char *measure;
     bool exact;                      /* it must be a whole number that fits */
-    bool learnt;                     /* what the header says */
+    bool learnt;                     /* the header was read */
     bool quiet;                      /* no notes */
     bool skip_missing, pass_missing; /* records without the key */
     bool fold, squeeze_spaces, skip;
+    struct key_as as;
+    bool unparsed_malformed;        /* values that `as` cannot parse */
     bool strip_record, strip_field; /* of a CR at the end: a key that is all of the record, or the
                                      * last field of one with delimiters */
     char delimiter;
 };
 
-/* False after a message on what was wrong. */
+/* False after a message. */
 bool pick_open(struct picker *p, const struct records *r);
 void pick_close(struct picker *p);
 
-/* Find the columns given by name, once there is a header (NULL: not yet). Where
- * one is missing: false, after a message, and the batch has failed. */
+/* Find the columns given by name, when there is a header (NULL: not yet). If one is missing, fails
+ * the batch and returns false. */
 bool pick_learn(struct picker *p, const char *header, size_t size, struct batch *b);
 
 /* Fill the columns key, importance, time and bad. Any thread. */
@@ -52,10 +55,10 @@ void pick_batch(const struct picker *p, struct batch *b);
 
 /* ---- the time of a record (--time): pick_time.c ---- */
 
-/* Fill in the time of record i, whose fields were picked; or note its fault. */
+/* Set the time of record i, whose fields were picked; or mark it as bad. */
 void pick_time(const struct picker *p, struct batch *b, uint32_t i, const struct weir_bytes *field);
 
-/* The same of a record that is not picked yet, without a word; NO_TIME if there is none. */
+/* The time of a record that is not picked yet; NO_TIME if it has none. Prints nothing. */
 uint64_t pick_time_early(const struct picker *p, struct batch *b, uint32_t i,
                          const struct time_format *f);
 

@@ -15,8 +15,8 @@ static bool is_blank(char c)
     return c == ' ' || c == '\t' || c == '\r';
 }
 
-/* The field behind one, where fields are what stands between blanks or delimiters: a
- * common log has its zone there. */
+/* The next field, if fields are separated by blanks or delimiters: in the common log format it
+ * contains the zone. */
 static struct weir_bytes field_behind(const struct picker *p, struct weir_bytes field,
                                       const char *end)
 {
@@ -54,7 +54,7 @@ static bool join_texts(const struct weir_bytes *field, uint32_t n, struct arena 
     return true;
 }
 
-/* The text of the time, and the one behind it. False if memory is short. */
+/* The text of the time, and of the field after it. False if out of memory. */
 static bool text_of(const struct picker *p, struct batch *b, uint32_t i,
                     const struct weir_bytes *field, struct weir_bytes *text,
                     struct weir_bytes *next)
@@ -89,7 +89,7 @@ static bool is_number(struct weir_bytes text)
     return time_read(&seconds, text, (struct weir_bytes){NULL, 0}, &microseconds);
 }
 
-/* What may be meant by a text whose form cannot be told. */
+/* Formats that a text may have. */
 static const char *choices_for(struct weir_bytes text)
 {
     const char *c = text.data;
@@ -108,18 +108,18 @@ static void refuse(const struct picker *p, struct batch *b, uint32_t i, struct w
     int shown = (int)(text.size < SHOWN ? text.size : SHOWN);
     int64_t microseconds;
 
-    if (!b->format)
-        batch_fault(b, i, p->skip, "cannot tell the form of the time '%.*s': give --time-format %s",
-                    shown, (const char *)text.data, choices_for(text));
-    else if (time_read(b->format, text, (struct weir_bytes){NULL, 0}, &microseconds))
-        batch_fault(b, i, p->skip, "the time '%.*s' lies before 1970", shown,
+    if (!b->event.format)
+        batch_fault(b, i, p->skip, "unknown format of the time '%.*s'; add --time-format %s", shown,
+                    (const char *)text.data, choices_for(text));
+    else if (time_read(b->event.format, text, (struct weir_bytes){NULL, 0}, &microseconds))
+        batch_fault(b, i, p->skip, "the time '%.*s' is before 1970", shown,
                     (const char *)text.data);
     else
-        batch_fault(b, i, p->skip, "the time '%.*s' is not %s; --time-format tells other forms",
-                    shown, (const char *)text.data, time_format_words(b->format));
+        batch_fault(b, i, p->skip, "the time '%.*s' is not %s; --time-format sets another format",
+                    shown, (const char *)text.data, time_format_words(b->event.format));
 }
 
-/* A record of nothing at all has no time: it is one of now. */
+/* A blank record has no time and gets the current time. */
 static bool is_empty(const struct batch *b, uint32_t i)
 {
     const char *at = b->data + record_begin(b, i), *end = b->data + record_end(b, i);
@@ -146,16 +146,17 @@ void pick_time(const struct picker *p, struct batch *b, uint32_t i, const struct
     struct weir_bytes text, next;
 
     if (!text_of(p, b, i, field, &text, &next))
-        batch_fault(b, i, false, "memory is short");
+        batch_fault(b, i, false, "out of memory");
     else if (text.size == 0 && is_empty(b, i))
-        b->time[i] = NO_TIME;
+        b->event.time[i] = NO_TIME;
     else if (is_missing(p, text) && p->pass_missing)
         batch_keyless(b, i);
-    else if (is_missing(p, text))
+    else if (is_missing(p, text)) {
         batch_fault(b, i, p->skip_missing,
                     "the time is empty; --on-missing skip drops such "
                     "records, --on-missing pass keeps them");
-    else if (!b->format || !read_time(b->format, text, next, &b->time[i]))
+        batch_blame(b, i, BAD_MISSING);
+    } else if (!b->event.format || !read_time(b->event.format, text, next, &b->event.time[i]))
         refuse(p, b, i, text);
 }
 

@@ -1,4 +1,4 @@
-/* pipe.c - see pipe.h: the only place where the stages meet. */
+/* pipe.c - see pipe.h. Only this file connects the stages. */
 #include "pipe/pipe.h"
 
 #include <stdatomic.h>
@@ -10,16 +10,9 @@
 
 #define FILL_EVERY 1.0 /* seconds; counting cells takes milliseconds */
 
-/* How full a part of the verdict is; looked at by whoever works on it. */
-struct gauge {
-    _Atomic double fill;
-    double next;
-};
-
 struct driver {
     struct pipe *pipe;
-    struct gauge *gauge;
-    uint32_t before; /* parts before those of the verdict: 1 for the clock if it has its own */
+    _Atomic double fill, next_fill;
 };
 
 static enum read_result do_read(void *context, struct batch *b)
@@ -32,6 +25,25 @@ static enum read_result do_read(void *context, struct batch *b)
     return result;
 }
 
+static void do_prepare(void *context, struct batch *b)
+{
+    const struct pipe *p = ((struct driver *)context)->pipe;
+
+    p->source.prepare(p->source.context, b);
+    if (p->verdict.prepare)
+        p->verdict.prepare(p->verdict.context, b);
+}
+
+static void do_order(void *context, struct batch *b)
+{
+    const struct pipe *p = ((struct driver *)context)->pipe;
+
+    if (p->clock)
+        clock_batch(p->clock, b);
+    if (p->verdict.order)
+        p->verdict.order(p->verdict.context, b);
+}
+
 static void set_all_new(struct batch *b)
 {
     memset(b->verdict, WEIR_NEW, b->n);
@@ -40,66 +52,36 @@ static void set_all_new(struct batch *b)
             b->verdict[i] = VERDICT_NONE;
 }
 
-/* It is known which records are bad. */
-static void sort(const struct pipe *p, struct batch *b)
-{
-    if (!p->verdict.parts)
-        set_all_new(b);
-    else if (p->verdict.sort)
-        p->verdict.sort(p->verdict.context, b);
-}
-
-static void do_prepare(void *context, struct batch *b)
-{
-    const struct pipe *p = ((struct driver *)context)->pipe;
-
-    p->source.prepare(p->source.context, b);
-    if (p->verdict.prepare)
-        p->verdict.prepare(p->verdict.context, b);
-    if (!p->clock)
-        sort(p, b);
-}
-
-/* The clock comes before all parts of the verdict, and may find bad records. */
-static void tell_time(const struct pipe *p, struct batch *b)
-{
-    clock_batch(p->clock, b);
-    sort(p, b);
-}
-
-static void look_at_fill(struct gauge *g, const struct verdict *v, uint32_t part)
+static void look_at_fill(struct driver *r, const struct verdict *v)
 {
     double at = now();
 
-    if (at < g->next)
+    if (at < r->next_fill)
         return;
-    g->fill = v->fill(v->context, part);
-    g->next = at + FILL_EVERY;
+    r->next_fill = at + FILL_EVERY;
+    r->fill = v->fill(v->context);
 }
 
-static void do_give(void *context, struct batch *b, uint32_t part)
+static void do_give(void *context, struct batch *b)
 {
     struct driver *r = context;
     const struct verdict *v = &r->pipe->verdict;
 
-    if (part == 0 && r->pipe->clock)
-        tell_time(r->pipe, b);
-    if (part < r->before)
-        return;
-    part -= r->before;
     if (v->give)
-        v->give(v->context, b, part);
+        v->give(v->context, b);
+    else
+        set_all_new(b);
     if (v->fill && r->pipe->progress && r->pipe->progress->bar)
-        look_at_fill(&r->gauge[part], v, part);
+        look_at_fill(r, v);
 }
 
 static void note_first_skipped(struct tally *t, const struct batch *b)
 {
     const uint8_t *first = memchr(b->verdict, VERDICT_NONE, b->n);
 
-    if (!first || !b->name)
+    if (!first || !b->input.name)
         return;
-    t->skipped_in = b->name;
+    t->skipped_in = b->input.name;
     t->skipped_line = batch_line(b, (uint32_t)(first - b->verdict));
 }
 
@@ -121,20 +103,17 @@ static void count(struct tally *t, const struct batch *b)
     t->unanswered += unknown;
     t->skipped += none;
     t->bytes += b->used + b->dropped;
-    t->late += b->late;
-    t->most_late = b->most_late > t->most_late ? b->most_late : t->most_late;
+    t->unparsed += b->unparsed;
+    t->late += b->event.late;
+    t->most_late = b->event.most_late > t->most_late ? b->event.most_late : t->most_late;
 }
 
 static void draw(struct driver *r)
 {
     struct pipe *p = r->pipe;
-    double fill = 0;
 
-    if (!p->progress || !progress_due(p->progress))
-        return;
-    for (uint32_t i = 0; i < p->verdict.parts && p->verdict.fill; i++)
-        fill += r->gauge[i].fill / p->verdict.parts;
-    progress_draw(p->progress, &p->tally, p->verdict.fill ? fill : -1);
+    if (p->progress && progress_due(p->progress))
+        progress_draw(p->progress, &p->tally, p->verdict.fill ? r->fill : -1);
 }
 
 static void do_look(void *context)
@@ -183,19 +162,16 @@ static bool do_rest(void *context)
 
 bool pipe_run(struct pipe *p)
 {
-    static const struct threads_work work = {.read = do_read,
-                                             .prepare = do_prepare,
-                                             .give = do_give,
-                                             .write = do_write,
-                                             .look = do_look,
-                                             .wants_rest = wants_rest,
-                                             .rest = do_rest};
-    uint32_t parts = p->verdict.parts ? p->verdict.parts : 1;
-    struct driver r = {.pipe = p, .gauge = calloc(parts, sizeof *r.gauge)};
-    r.before = p->clock && parts > 1 && !p->verdict.first_leads;
-    bool ok = r.gauge && threads_run(&work, &r, p->threads, parts + r.before,
-                                     r.before || p->verdict.first_leads);
+    const struct stages stages = {.read = do_read,
+                                  .prepare = do_prepare,
+                                  .order = p->clock || p->verdict.order ? do_order : NULL,
+                                  .give = do_give,
+                                  .write = do_write,
+                                  .look = do_look,
+                                  .wants_rest = wants_rest,
+                                  .rest = do_rest,
+                                  .parallel = p->verdict.parallel ? p->verdict.parallel : 1};
+    struct driver r = {.pipe = p};
 
-    free(r.gauge);
-    return ok || reject("memory is short");
+    return threads_run(&stages, &r, p->threads) || reject("out of memory");
 }

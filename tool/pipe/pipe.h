@@ -1,11 +1,11 @@
-/* pipe.h - the one driver: batches go from a source through a verdict into a
- * sink. Every command that works on records runs it.
+/* pipe.h - the driver of every command that processes records. A batch passes
  *
- *   source   reads a batch, then prepares it: files (source.h), arrivals of an
- *            evaluation
- *   clock    where records have a time: what time it is at each
- *   verdict  says of each record whether it was seen: see verdict/verdict.h
- *   sink     takes the batch: to the output, into a sketch, into memory */
+ *   source   read() and prepare(): files (source.h), or the stream of an evaluation
+ *   clock    if records have a time: sets the time of each verdict
+ *   verdict  decides for each record (verdict/verdict.h)
+ *   sink     the output, a sketch or memory
+ *
+ * threads.h distributes these stages over threads. */
 #ifndef WEIR_PIPE_PIPE_H
 #define WEIR_PIPE_PIPE_H
 
@@ -15,36 +15,36 @@
 
 struct source {
     void *context;
-    /* Fill an empty batch; in order. READ_NOTHING: none came in time. */
+    /* Fill an empty batch, in order. READ_NOTHING: no record arrived in time. */
     enum read_result (*read)(void *context, struct batch *b);
     /* Fill the columns of keys; any thread. */
     void (*prepare)(void *context, struct batch *b);
 };
 
-/* NULL: nothing is to be done. */
+/* Functions may be NULL. */
 struct sink {
     void *context;
     bool (*take)(void *context, struct batch *b); /* in order; false: stop at once */
-    void (*look)(void *context);       /* after a batch, and while none comes; no take meanwhile */
-    bool (*wants_rest)(void *context); /* is something to be done while no batch is under way? */
-    bool (*rest)(void *context);       /* that; false: stop at once */
+    void (*look)(void *context);       /* after a batch, and while none arrives; not during take */
+    bool (*wants_rest)(void *context); /* must no batch be under way, so that rest is called? */
+    bool (*rest)(void *context);       /* false: stop at once */
 };
 
 struct pipe {
     struct source source;
     struct event_clock *clock; /* NULL: records have no time */
-    struct verdict verdict;    /* without parts: none are given, all records are new */
+    struct verdict verdict;    /* without give: all records are new */
     struct sink sink;
     uint32_t threads;
     struct progress *progress; /* NULL: no bar */
 
-    struct tally tally; /* of what the sink took; it is added to */
-    bool failed;        /* a batch did, after the sink took what was good of it: */
-    char failure[512];  /* why; empty if that was said already */
+    struct tally tally; /* of what the sink took; added to the values before */
+    bool failed;        /* a batch failed, after the sink took its good records */
+    char failure[512];  /* why; empty if it was reported already */
 };
 
-/* Run to the end of the source, to a signal, to a failed batch or until the sink
- * says stop. False after a message: memory or threads are short. */
+/* Run to the end of the source, to a signal, to a failed batch or until the sink returns false.
+ * Returns false after a message if memory or threads are exhausted. */
 bool pipe_run(struct pipe *p);
 
 #endif

@@ -4,9 +4,9 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "cli/read_at.h"
+#include "cli/inputs.h"
 
-/* Bytes that are not there any more are none. */
+/* If not all bytes can be read, none are used. */
 static bool read_again(int fd, uint64_t offset, char *bytes, size_t size, uint8_t *got)
 {
     ssize_t n = read_at(fd, bytes, size, offset);

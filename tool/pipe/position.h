@@ -1,7 +1,6 @@
-/* position.h - a place in the inputs, as the reader returns it and a state file keeps it, and
- * the trace by which a file is known again: its place on the disk, and the first and the last
- * bytes that were read of it. Kept while reading, since by the time they are asked for the
- * file may have been cut short, and its name may be another's. */
+/* position.h - a position in the inputs, as a state file contains it, and the trace that identifies
+ * a file: device and inode, and the first and the last bytes that were read. The trace is kept
+ * while reading, because the file may be truncated or renamed before the state is saved. */
 #ifndef WEIR_PIPE_POSITION_H
 #define WEIR_PIPE_POSITION_H
 
@@ -16,10 +15,10 @@ struct trace {
     bool begins; /* all bytes so far are in head */
     uint8_t head_size, tail_size;
     char head[TRACE_BYTES]; /* the first bytes of the file */
-    char tail[TRACE_BYTES]; /* those before the place where reading is */
+    char tail[TRACE_BYTES]; /* those before the current offset */
 };
 
-/* How its bytes are hashed where a hash of them is kept: see <weir/hash.h>. */
+/* How bytes and keys are hashed: see <weir/hash.h>. */
 struct trace_hash {
     uint32_t kind;
     uint64_t seed;
@@ -34,11 +33,11 @@ struct position {
     struct trace trace;  /* of what was read before it */
 };
 
-/* At a place of an open file; what lies before it is read once more. False if that
- * failed; errno says why. */
+/* Start at an offset of an open file: reads the bytes before it again. Returns false and errno on
+ * failure. */
 bool trace_start(struct trace *t, int fd, uint64_t offset);
 
-/* These bytes were read, or left out. */
+/* Bytes were read; bytes were skipped. */
 void trace_add(struct trace *t, const char *data, size_t size);
 void trace_gap(struct trace *t);
 

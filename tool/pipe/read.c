@@ -7,23 +7,22 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/read_at.h"
+#include "cli/inputs.h"
 #include "cli/signals.h"
 #include "pipe/gather.h"
-#include "cli/inputs.h"
 #include "pipe/scan.h"
 
-/* Then nobody knows how many bytes there will be. */
+/* The total number of bytes is then unknown. */
 static bool any_is_packed(const struct reader *r)
 {
     bool packed = false;
 
     for (uint32_t i = 0; i < r->count && !packed && !r->records->plain; i++) {
-        int fd = input_look(r->files[i]);
+        int fd = input_inspect(r->files[i]);
         enum file_kind kind;
 
         packed = fd >= 0 && magic_of_file(fd, &kind) && magic_is_packed(kind);
-        input_looked(fd);
+        input_inspected(fd);
     }
     return packed;
 }
@@ -47,7 +46,7 @@ void read_close(struct reader *r)
     free(r->header);
 }
 
-/* At the start of a file, or wherever reading begins in it. */
+/* Called at the start of a file, or at the position where reading begins. */
 static bool begin_file(struct reader *r, struct batch *b, uint64_t offset, uint64_t line)
 {
     r->offset = offset;
@@ -64,7 +63,7 @@ static bool begin_file(struct reader *r, struct batch *b, uint64_t offset, uint6
            gather_fail(b, "read", gather_name(r), errno);
 }
 
-/* The next one, or before it the one that had its name. */
+/* Open the next file, or first the rotated file that had its name. */
 static bool open_file(struct reader *r, struct batch *b)
 {
     off_t at;
@@ -122,38 +121,38 @@ static void check_lengths(const struct reader *r, struct batch *b)
                         (unsigned long long)r->records->max_record);
 }
 
-/* What the batch holds is decided: number it, and give back the rest. */
+/* The content of the batch is final: number it, and give back the rest. */
 static void commit(struct reader *r, struct batch *b, size_t filled)
 {
     b->used = record_begin(b, b->n);
-    b->offset = r->offset; /* moved since label(), if bytes were dropped */
+    b->input.offset = r->offset; /* moved since label(), if bytes were dropped */
     if (b->n && !gather_is_csv(r) && r->records->max_record < b->used)
         check_lengths(r, b);
     r->line += gather_is_csv(r) ? count_lines(r, b, record_begin(b, 0), b->used) : b->n;
     if (!bytes_give_back(&r->bytes, b, b->used, filled))
-        gather_fail(b, "read", b->name, ENOMEM);
+        gather_fail(b, "read", b->input.name, ENOMEM);
     bool padding = r->padded && b->used == filled && filled > 0 && bytes_left(&r->bytes) == 0;
     r->padded &= !padding;
     r->offset += b->used - padding;
     if (b->used)
         r->unfinished = padding ? b->used - 1 - (b->n ? record_begin(b, b->n - 1) : 0) : 0;
-    b->before = r->trace;
-    b->unfinished = r->unfinished;
+    b->input.before = r->trace;
+    b->input.unfinished = r->unfinished;
     trace_add(&r->trace, b->data, b->used - padding);
-    b->next_line = r->line;
-    b->next_offset = r->offset;
-    b->seekable = r->bytes.regular;
+    b->input.next_line = r->line;
+    b->input.next_offset = r->offset;
+    b->input.seekable = r->bytes.regular;
     r->scanned -= r->scanned < b->used ? r->scanned : b->used;
     csv_move(&r->csv, b->used);
 }
 
-/* Say where the bytes of the batch will come from. */
+/* Record where the bytes of the batch come from. */
 static void label(const struct reader *r, struct batch *b)
 {
-    b->name = gather_name(r);
-    b->file = r->file;
-    b->offset = r->offset;
-    b->line = r->line;
+    b->input.name = gather_name(r);
+    b->input.file = r->file;
+    b->input.offset = r->offset;
+    b->input.line = r->line;
 }
 
 enum read_result read_batch(struct reader *r, struct batch *b)
@@ -175,7 +174,7 @@ enum read_result read_batch(struct reader *r, struct batch *b)
             commit(r, b, filled);
         if (r->bytes.ended && bytes_left(&r->bytes) == 0)
             bytes_close_file(&r->bytes);
-        if (b->n > 0 || b->failed || headed) { /* a header is passed on before records come */
+        if (b->n > 0 || b->failed || headed) { /* a header is passed on before records arrive */
             b->dropped = r->dropped;
             r->dropped = 0;
             return READ_BATCH;
@@ -196,10 +195,10 @@ struct position read_position(const struct reader *r)
 
 struct position read_behind(const struct batch *b)
 {
-    struct position p = {b->seekable,  b->file,       b->next_offset,
-                         b->next_line, b->unfinished, b->before};
+    struct position p = {b->input.seekable,  b->input.file,       b->input.next_offset,
+                         b->input.next_line, b->input.unfinished, b->input.before};
 
-    trace_add(&p.trace, b->data, (size_t)(b->next_offset - b->offset));
+    trace_add(&p.trace, b->data, (size_t)(b->input.next_offset - b->input.offset));
     return p;
 }
 
@@ -225,7 +224,7 @@ static bool fail_seek(const struct reader *r, struct batch *b, ssize_t why)
     return gather_fail(b, "seek in", gather_name(r), why == 0 ? ESPIPE : errno);
 }
 
-/* The byte at a place: 1, 0 if the file ends there, or what bytes_seek() says. */
+/* Read the byte at an offset: 1, 0 if the file ends there, or an error of bytes_seek(). */
 static ssize_t look_at(struct reader *r, uint64_t offset, char *next, struct batch *b)
 {
     if (!bytes_is_unpacked(&r->bytes))
@@ -240,7 +239,7 @@ static ssize_t look_at(struct reader *r, uint64_t offset, char *next, struct bat
     return again < 0 ? again : n;
 }
 
-/* The last record had no delimiter then. Has it got one, or has it been continued? */
+/* The last record had no delimiter. Does it have one now, or was it continued? */
 static bool look_again(struct reader *r, struct position *p, struct batch *b)
 {
     char next = 0;

@@ -7,7 +7,7 @@
 #include "cli/messages.h"
 #include "pipe/pick.h"
 
-#define PATIENCE 200 /* milliseconds, where something is to be done meanwhile */
+#define PATIENCE 200 /* milliseconds, if there is other work to do meanwhile */
 
 /* ---- records that have a time ---- */
 
@@ -18,7 +18,7 @@ static uint64_t time_of(void *context, struct batch *b, uint32_t i)
     return pick_time_early(&s->picker, b, i, s->formed ? &s->format : NULL);
 }
 
-/* Times of the latest records of a batch, at most so many. */
+/* The times of the last `most` records of a batch. Returns how many there are. */
 static uint32_t latest_times(struct file_source *s, struct batch *b, uint64_t *time, uint32_t most)
 {
     uint32_t n = b->n < most ? b->n : most;
@@ -34,7 +34,7 @@ static void learn_format(struct file_source *s, struct batch *b)
         return;
     s->formed = true;
     if (!s->quiet)
-        note("the times in --time %s are taken for %s; --time-format tells otherwise",
+        note("the times in --time %s are read as %s; --time-format sets another format",
              s->time->field, time_format_words(&s->format));
 }
 
@@ -52,7 +52,7 @@ static bool must_wait(void *context, struct batch *b)
                                        s->time->span);
 }
 
-/* The records of the batch go on. */
+/* Pass on the records of the batch. */
 static void look_behind(struct file_source *s, struct batch *b)
 {
     uint64_t time[LOOK_AHEAD];
@@ -60,7 +60,7 @@ static void look_behind(struct file_source *s, struct batch *b)
 
     memmove(s->behind.time, s->behind.time + n, (LOOK_AHEAD - n) * sizeof *time);
     memcpy(s->behind.time + LOOK_AHEAD - n, time, n * sizeof *time);
-    b->format = s->formed ? &s->format : NULL;
+    b->event.format = s->formed ? &s->format : NULL;
 }
 
 static bool open_time(struct file_source *s, const struct records *r)
@@ -68,7 +68,7 @@ static bool open_time(struct file_source *s, const struct records *r)
     const char *why = r->time.format ? time_format_read(r->time.format, &s->format) : NULL;
 
     if (why)
-        return reject("--time-format %s does not fit: %s", r->time.format, why);
+        return reject("--time-format %s: %s", r->time.format, why);
     s->formed = r->time.format;
     s->time = &r->time;
     s->clock = (struct event_clock){
@@ -119,7 +119,7 @@ void source_hurry(struct file_source *s)
     s->reader.bytes.patience = PATIENCE;
 }
 
-/* The time that filters with span= go by: that of reading. */
+/* The time for filters with span=: that of reading. */
 static enum read_result read_records(void *context, struct batch *b)
 {
     struct file_source *s = context;

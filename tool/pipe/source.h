@@ -9,27 +9,27 @@
 struct file_source {
     struct reader reader;
     struct picker picker;
-    bool refused_header; /* it lacks a column that is asked for */
+    bool refused_header; /* it lacks a requested column */
 
-    const struct event_time *time; /* of records that have one, or NULL: */
+    const struct event_time *time; /* the columns of records; NULL: they have none */
     struct time_format format;
-    bool formed; /* its form is known */
-    bool quiet;  /* it is not told */
+    bool formed; /* the format is known */
+    bool quiet;  /* no note about it */
     struct event_clock clock;
     struct look_behind behind;
 };
 
-/* quiet: no word about reading from a terminal, for which command is named. False
- * after a message. */
+/* quiet: no note about reading from a terminal; it would name the command. Returns false after a
+ * message. */
 bool source_open(struct file_source *s, const struct records *r, struct inputs inputs,
                  const char *command, bool quiet);
 void source_close(struct file_source *s);
 
-/* Come back now and then while no input does. */
+/* Return regularly while no input arrives. */
 void source_hurry(struct file_source *s);
 
-/* Where records have a time: the clock is this already (NO_TIME: there is none yet); no
- * record waits for others if at_once. */
+/* If records have a time: set the clock (NO_TIME: not known yet). at_once: no record waits for
+ * later ones. */
 void source_set_clock(struct file_source *s, uint64_t now, bool at_once);
 struct event_clock *source_clock(struct file_source *s); /* NULL: they have none */
 

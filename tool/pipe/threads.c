@@ -5,48 +5,48 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-#define LOOKS                                                                                      \
-    1000 /* at what others do, before a thread without a task sleeps: some 20 us; guessed */
+#define LOOKS 1000 /* for a change, before an idle thread sleeps: about 20 us, chosen */
 #ifdef __x86_64__
 #define PAUSE() __builtin_ia32_pause()
 #else
 #define PAUSE() (void)0
 #endif
 
-enum stage { FREE, READ, PREPARING, PREPARED };
+/* The last completed stage of a batch. */
+enum stage { FREE, READ, PREPARING, PREPARED, ORDERED, GIVING, GIVEN };
 
 struct slot {
     struct batch *batch;
     enum stage stage;
-    uint32_t given; /* parts of its verdict */
-};
-
-struct turn {
-    uint64_t next; /* batch that the part takes next */
-    bool busy;
 };
 
 struct threads {
-    const struct threads_work *work;
+    const struct stages *stages;
     void *context;
     pthread_mutex_t lock;
     pthread_cond_t changed;
-    uint32_t parts, slots;
-    bool first_leads;
+    uint32_t slots, giving;
     struct slot *slot;
-    struct turn *turn;
-    uint64_t next_read, next_write;
-    uint64_t last;       /* number of the batch to stop after */
-    atomic_uint changes; /* tasks done */
-    bool reading, writing, resting, ended, stopped;
+    uint64_t next_read, next_order, next_give, next_write; /* numbers of batches */
+    uint64_t last;                                         /* the batch to stop after */
+    atomic_uint changes;                                   /* tasks done */
+    bool reading, ordering, writing, resting, ended, stopped;
 };
 
-enum task_kind { TASK_NONE, TASK_DONE, TASK_WRITE, TASK_GIVE, TASK_PREPARE, TASK_REST, TASK_READ };
+enum task_kind {
+    TASK_NONE,
+    TASK_DONE,
+    TASK_WRITE,
+    TASK_GIVE,
+    TASK_ORDER,
+    TASK_PREPARE,
+    TASK_REST,
+    TASK_READ
+};
 
 struct task {
     enum task_kind kind;
     struct slot *slot;
-    uint32_t part;
 };
 
 static struct slot *slot_of(struct threads *c, uint64_t number)
@@ -56,29 +56,16 @@ static struct slot *slot_of(struct threads *c, uint64_t number)
 
 /* ---- choosing; the lock is held ---- */
 
-static struct task choose_give(struct threads *c)
+static bool is_next(struct threads *c, uint64_t number, enum stage stage)
 {
-    struct task task = {.kind = TASK_NONE};
-    uint64_t oldest = UINT64_MAX;
-
-    for (uint32_t i = 0; i < c->parts; i++) {
-        struct turn *t = &c->turn[i];
-
-        if (!t->busy && t->next < c->next_read && t->next <= c->last && t->next < oldest &&
-            slot_of(c, t->next)->stage == PREPARED &&
-            (i == 0 || !c->first_leads || t->next < c->turn[0].next)) {
-            oldest = t->next;
-            task = (struct task){TASK_GIVE, slot_of(c, t->next), i};
-        }
-    }
-    return task;
+    return number < c->next_read && number <= c->last && slot_of(c, number)->stage == stage;
 }
 
 static struct task choose_prepare(struct threads *c)
 {
     for (uint64_t i = c->next_write; i < c->next_read; i++)
         if (slot_of(c, i)->stage == READ)
-            return (struct task){.kind = TASK_PREPARE, .slot = slot_of(c, i)};
+            return (struct task){TASK_PREPARE, slot_of(c, i)};
     return (struct task){.kind = TASK_NONE};
 }
 
@@ -98,16 +85,17 @@ static struct task choose_read(struct threads *c)
 
 static struct task choose(struct threads *c)
 {
-    struct slot *oldest = slot_of(c, c->next_write);
     struct task task;
 
     if (c->stopped || c->next_write > c->last)
         return (struct task){.kind = TASK_DONE};
-    if (!c->writing && c->next_write < c->next_read && oldest->given == c->parts)
-        return (struct task){.kind = TASK_WRITE, .slot = oldest};
-    task = choose_give(c);
-    if (task.kind == TASK_NONE)
-        task = choose_prepare(c);
+    if (!c->writing && is_next(c, c->next_write, GIVEN))
+        return (struct task){TASK_WRITE, slot_of(c, c->next_write)};
+    if (c->giving < c->stages->parallel && is_next(c, c->next_give, ORDERED))
+        return (struct task){TASK_GIVE, slot_of(c, c->next_give)};
+    if (!c->ordering && is_next(c, c->next_order, PREPARED))
+        return (struct task){TASK_ORDER, slot_of(c, c->next_order)};
+    task = choose_prepare(c);
     if (task.kind == TASK_NONE)
         task = choose_read(c);
     return task;
@@ -116,14 +104,18 @@ static struct task choose(struct threads *c)
 static void begin(struct threads *c, struct task task)
 {
     c->writing |= task.kind == TASK_WRITE;
+    c->ordering |= task.kind == TASK_ORDER;
     c->reading |= task.kind == TASK_READ || task.kind == TASK_REST;
-    if (task.kind == TASK_GIVE)
-        c->turn[task.part].busy = true;
     if (task.kind == TASK_PREPARE)
         task.slot->stage = PREPARING;
+    if (task.kind == TASK_GIVE) {
+        task.slot->stage = GIVING;
+        c->giving++;
+        c->next_give++;
+    }
 }
 
-/* ---- doing; the lock is not held, except to tell ---- */
+/* ---- doing; the lock is held only to record the result ---- */
 
 static void stop_after(struct threads *c, const struct batch *b)
 {
@@ -136,56 +128,63 @@ static void do_read(struct threads *c, struct slot *slot)
     struct batch *b = slot->batch;
 
     batch_reset(b);
-    enum read_result result = c->work->read(c->context, b);
+    enum read_result result = c->stages->read(c->context, b);
     pthread_mutex_lock(&c->lock);
     c->reading = false;
     if (result == READ_NOTHING && !c->writing) {
-        c->work->look(c->context);
-        c->resting |= c->work->wants_rest(c->context);
+        c->stages->look(c->context);
+        c->resting |= c->stages->wants_rest(c->context);
     }
     c->ended |= result == READ_END;
     if (result == READ_BATCH) {
         b->number = c->next_read++;
         slot->stage = READ;
-        slot->given = 0;
         stop_after(c, b);
     }
 }
 
 static void do_prepare(struct threads *c, struct slot *slot)
 {
-    c->work->prepare(c->context, slot->batch);
+    c->stages->prepare(c->context, slot->batch);
     pthread_mutex_lock(&c->lock);
-    slot->stage = PREPARED;
+    slot->stage = c->stages->order ? PREPARED : ORDERED;
     stop_after(c, slot->batch);
 }
 
-static void do_give(struct threads *c, struct slot *slot, uint32_t part)
+static void do_order(struct threads *c, struct slot *slot)
 {
-    c->work->give(c->context, slot->batch, part);
+    c->stages->order(c->context, slot->batch);
     pthread_mutex_lock(&c->lock);
-    slot->given++;
+    slot->stage = ORDERED;
+    c->next_order++;
+    c->ordering = false;
     stop_after(c, slot->batch);
-    c->turn[part].next++;
-    c->turn[part].busy = false;
+}
+
+static void do_give(struct threads *c, struct slot *slot)
+{
+    c->stages->give(c->context, slot->batch);
+    pthread_mutex_lock(&c->lock);
+    slot->stage = GIVEN;
+    c->giving--;
+    stop_after(c, slot->batch);
 }
 
 static void do_write(struct threads *c, struct slot *slot)
 {
-    bool ok = c->work->write(c->context, slot->batch);
+    bool ok = c->stages->write(c->context, slot->batch);
 
     pthread_mutex_lock(&c->lock);
     slot->stage = FREE;
-    slot->given = 0;
     c->next_write++;
     c->writing = false;
     c->stopped |= !ok;
-    c->resting |= ok && c->work->wants_rest(c->context);
+    c->resting |= ok && c->stages->wants_rest(c->context);
 }
 
 static void do_rest(struct threads *c)
 {
-    bool ok = c->work->rest(c->context);
+    bool ok = c->stages->rest(c->context);
 
     pthread_mutex_lock(&c->lock);
     c->reading = c->resting = false;
@@ -202,8 +201,11 @@ static void perform(struct threads *c, struct task task)
     case TASK_PREPARE:
         do_prepare(c, task.slot);
         break;
+    case TASK_ORDER:
+        do_order(c, task.slot);
+        break;
     case TASK_GIVE:
-        do_give(c, task.slot, task.part);
+        do_give(c, task.slot);
         break;
     case TASK_WRITE:
         do_write(c, task.slot);
@@ -213,8 +215,7 @@ static void perform(struct threads *c, struct task task)
     }
 }
 
-/* Look for a while whether something changes: most tasks are shorter than it takes to fall asleep
- * and be woken. */
+/* Spin for a while before sleeping: most tasks are shorter than a sleep and a wake-up. */
 static void look_awhile(struct threads *c)
 {
     unsigned before = atomic_load_explicit(&c->changes, memory_order_relaxed);
@@ -261,11 +262,10 @@ static void *take_part(void *context)
 static bool threads_open(struct threads *c)
 {
     c->slot = calloc(c->slots, sizeof *c->slot);
-    c->turn = calloc(c->parts, sizeof *c->turn);
-    if (!c->slot || !c->turn)
+    if (!c->slot)
         return false;
     for (uint32_t i = 0; i < c->slots; i++)
-        if (!(c->slot[i].batch = batch_open(c->parts)))
+        if (!(c->slot[i].batch = batch_open()))
             return false;
     return pthread_mutex_init(&c->lock, NULL) == 0 && pthread_cond_init(&c->changed, NULL) == 0;
 }
@@ -275,17 +275,11 @@ static void threads_close(struct threads *c)
     for (uint32_t i = 0; c->slot && i < c->slots; i++)
         batch_close(c->slot[i].batch);
     free(c->slot);
-    free(c->turn);
 }
 
-bool threads_run(const struct threads_work *work, void *context, uint32_t threads, uint32_t parts,
-                 bool first_leads)
+bool threads_run(const struct stages *stages, void *context, uint32_t threads)
 {
-    struct threads c = {.work = work,
-                        .context = context,
-                        .parts = parts,
-                        .first_leads = first_leads,
-                        .last = UINT64_MAX};
+    struct threads c = {.stages = stages, .context = context, .last = UINT64_MAX};
     pthread_t *others = calloc(threads, sizeof *others);
     uint32_t started = 0;
 

@@ -1,38 +1,38 @@
-/* threads.h - who does what next: any number of threads on one pipe.
+/* threads.h - the stages of the pipe, and any number of threads that work on them.
  *
- * A ring of batches under one lock. A free thread takes the first of these
- * that can be done:
+ * A ring of batches under one lock. A free thread takes the first of these tasks that can start:
  *
- *   write    the oldest batch, once all parts of its verdict are given
- *   give     one part of the verdict on a batch, once that on the batch before is given,
- *            and the first part of this batch where that one leads
- *   prepare  a batch that was read
- *   rest     nothing is under way and something wants that
- *   read     the next batch, if there is room in the ring
+ *   write    the oldest batch, once it has its verdicts      in order, one at a time
+ *   give     the verdicts of a batch                         starts in order, up to `parallel`
+ *   order    what depends on the records before, such        in order, one at a time
+ *            as the time of day
+ *   prepare  a batch that was read                           any number at once
+ *   rest     no batch is under way, and rest is wanted
+ *   read     the next batch, if the ring has a free slot     in order, one at a time
  *
- * Reading and writing are in order, and so is every part: the result does
- * not depend on the number of threads. With one thread, a batch goes down the
- * whole pipe before the next is read. */
+ * So the result does not depend on the number of threads. With one thread, a batch passes all
+ * stages before the next is read. */
 #ifndef WEIR_PIPE_THREADS_H
 #define WEIR_PIPE_THREADS_H
 
 #include "pipe/batch.h"
 #include "pipe/read.h"
 
-struct threads_work {
+struct stages {
     enum read_result (*read)(void *context, struct batch *b);
     void (*prepare)(void *context, struct batch *b);
-    void (*give)(void *context, struct batch *b, uint32_t part);
+    void (*order)(void *context, struct batch *b); /* NULL: nothing to do */
+    void (*give)(void *context, struct batch *b);
     bool (*write)(void *context, struct batch *b); /* false: stop at once */
-    void (*look)(void *context);                   /* nothing comes, nothing is written */
-    bool (*wants_rest)(void *context);             /* asked while nothing is written */
+    void (*look)(void *context);                   /* no records arrive, none are written */
+    bool (*wants_rest)(void *context);             /* called while nothing is written */
     bool (*rest)(void *context);                   /* false: stop at once */
+    uint32_t parallel;                             /* calls of give at once, at least 1 */
 };
 
-/* Run to the end of the input, to a failed batch, or to a false. The failure
- * of a batch is for write to see; give may fail one only if there is one part, or in
- * the first if that leads. False if threads or memory are short. */
-bool threads_run(const struct threads_work *work, void *context, uint32_t threads, uint32_t parts,
-                 bool first_leads);
+/* Run to the end of the input, to a failed batch, or until a stage returns false. A batch may fail
+ * in any stage up to write, which reports the failure; in give only if parallel is 1. Returns false
+ * if memory or threads are exhausted. */
+bool threads_run(const struct stages *stages, void *context, uint32_t threads);
 
 #endif

@@ -1,9 +1,8 @@
-/* time_pattern.c - times by a pattern of strptime (time_text.h).
+/* time_pattern.c - parse times by a strptime pattern (time_text.h).
  *
- * Our own reader, for the letters that logs have: it knows English names whatever
- * the locale, a fraction (%f, as in Python), and zones; libc's depends on the locale
- * and drops zones by name in silence. A blank in the pattern stands for any
- * number of blanks; numbers may lack leading zeros. */
+ * libc's strptime() depends on the locale and ignores zone names. This parser supports the
+ * conversions that occur in logs: English names in any locale, a fraction (%f, as in Python), and
+ * zones. A blank in the pattern matches any number of blanks; numbers may lack leading zeros. */
 #include "pipe/time_text.h"
 
 #include <string.h>
@@ -48,7 +47,7 @@ static bool read_half(struct pattern_reading *r)
     return c == 'a' || c == 'p';
 }
 
-/* UTC and GMT are the only zones that a name says without doubt. */
+/* UTC and GMT are the only unambiguous zone names. */
 static bool read_zone(struct pattern_reading *r)
 {
     if (r->end - r->at >= 3 && (memcmp(r->at, "UTC", 3) == 0 || memcmp(r->at, "GMT", 3) == 0)) {
@@ -138,7 +137,7 @@ static bool read_pattern(struct pattern_reading *r, const char *pattern)
     return true;
 }
 
-/* Day 60 of a year is a day that far behind its first. */
+/* Day 60 of a year is 59 days after its first day. */
 static bool join(struct pattern_reading *r, int64_t *microseconds)
 {
     struct time_parts *p = &r->parts;
@@ -179,13 +178,13 @@ const char *time_pattern_check(const char *pattern)
 {
     for (const char *at = pattern; (at = strchr(at, '%')); at += 2)
         if (!at[1] || !strchr("YymdejHIpMSfbBhaAzFTRDnt%", at[1]))
-            return "it has a letter behind % that is not read here";
+            return "unsupported letter after %";
     bool month = has(pattern, "mbBh") && has(pattern, "de");
     bool day = has(pattern, "FD") || (has(pattern, "Yy") && (month || has(pattern, "j")));
     if (!day)
         return "it takes s, ms, us, rfc3339, clf, or a pattern with year, month and day, such as "
                "%Y-%m-%d %H:%M:%S";
     if (has(pattern, "I") != has(pattern, "p"))
-        return "%I and %p go together";
+        return "%I requires %p, and %p requires %I";
     return NULL;
 }

@@ -82,7 +82,7 @@ static bool take(const char **at, const char *end, char c)
     return is;
 }
 
-/* Two digits at a fixed place, which most numbers are; *bad becomes 1 if they are not. */
+/* Two digits at a fixed position, the most common number; *bad becomes 1 if they are not digits. */
 static uint32_t pair(const char *at, uint32_t *bad)
 {
     uint32_t tens = (uint32_t)(uint8_t)at[0] - '0', ones = (uint32_t)(uint8_t)at[1] - '0';
@@ -117,8 +117,7 @@ static uint32_t three_letters(const char *at)
     return ((uint32_t)at[0] << 16 | (uint32_t)at[1] << 8 | (uint32_t)at[2]) | 0x202020;
 }
 
-/* Three letters name a month or a day of the week; the rest of a whole name may
- * follow. */
+/* Three letters identify a month or a day of the week; the rest of the whole name may follow. */
 static uint32_t find_name(const char **at, const char *end, const char *const *names, uint32_t n)
 {
     size_t left = (size_t)(end - *at);
@@ -153,7 +152,7 @@ bool time_weekday(const char **at, const char *end)
 
 /* ---- forms ---- */
 
-/* A number of such units, each of so many microseconds; a fraction may follow. */
+/* A number of units of `unit` microseconds, with an optional fraction. */
 static bool read_number(struct weir_bytes text, int64_t unit, int64_t *microseconds)
 {
     const char *at = text.data, *end = at + text.size;
@@ -195,7 +194,7 @@ static bool read_clock(const char **at, const char *end, struct time_parts *p)
     return !bad && c[2] == ':' && c[5] == ':';
 }
 
-/* yyyy-mm-dd and what stands between a date and a time. */
+/* yyyy-mm-dd, and the separator between date and time. */
 static bool read_date(const char **at, const char *end, struct time_parts *p)
 {
     const char *c = *at;
@@ -210,8 +209,8 @@ static bool read_date(const char **at, const char *end, struct time_parts *p)
     return !bad && c[4] == '-' && c[7] == '-' && (c[10] == 'T' || c[10] == ' ' || c[10] == 't');
 }
 
-/* The zone that may follow, here or in the next field, and a closing bracket if
- * there was an opening one. */
+/* The optional zone, here or in the next field, and a closing bracket if there was an opening
+ * one. */
 static bool read_rest(const char *at, const char *end, struct weir_bytes next, bool bracket,
                       struct time_parts *p)
 {
@@ -279,9 +278,9 @@ static size_t leading_digits(struct weir_bytes text)
     return text.size - (size_t)(end - at);
 }
 
-/* The form was told from another record: seconds there and milliseconds here would both be taken
- * for seconds, and nobody would notice. Nor is a number taken that tells nothing by itself: where
- * it came first it would be refused. */
+/* The form was detected in another record. Seconds there and milliseconds here would both be read
+ * as seconds, unnoticed. An ambiguous number is malformed too: in the first record it would have
+ * been rejected. */
 static bool is_other_number(const struct time_format *f, struct weir_bytes text)
 {
     enum time_form form;

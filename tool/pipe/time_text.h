@@ -1,4 +1,4 @@
-/* time_text.h - the time that a record tells, as microseconds since 1970, UTC.
+/* time_text.h - the time of a record, as microseconds since 1970, UTC.
  *
  * Read without a locale and without the time zone of the machine: a text that
  * names no zone is UTC. A leap second is the first second of the next minute. */
@@ -19,25 +19,25 @@ enum time_form {
 struct time_format {
     enum time_form form;
     const char *pattern; /* not copied; NULL for the other forms */
-    bool guessed;        /* from another text: a number must look like this form */
+    bool guessed;        /* detected in another text: a number must look like this form */
 };
 
-/* What --time-format may say: s, ms, us, rfc3339, clf, or a pattern. NULL, or why
- * not. A pattern may have Y y m d e j H I p M S f b B h a A z F T R D n t and %,
- * each behind a %; names are English; %f is a fraction of a second; a zone is
- * +hhmm, +hh:mm or Z. It must give the day: year, month and day, or year and j. */
+/* Parse a value of --time-format: s, ms, us, rfc3339, clf, or a pattern. Returns NULL, or the
+ * error. A pattern may contain Y y m d e j H I p M S f b B h a A z F T R D n t and %, each after a
+ * %. Names are English; %f is a fraction of a second; a zone is +hhmm, +hh:mm or Z. The pattern
+ * must determine the day: year, month and day, or year and j. */
 const char *time_format_read(const char *text, struct time_format *f);
 
 /* In words, for messages. */
 const char *time_format_words(const struct time_format *f);
 
-/* The only form that a text can be; false if there is none. Numbers are told
- * apart by their digits, which is right from 1973 to 2286. */
+/* The only form that matches a text; false if there is none. Numbers are distinguished by their
+ * digits, which is correct from 1973 to 2286. */
 bool time_guess(struct weir_bytes text, struct time_format *f);
 
-/* False if the text is no such time. next is the field behind it ({NULL, 0} if there is
- * none): where a text of RFC 3339 or a common log names no zone and next is one,
- * such as -0700], it is taken along. */
+/* Returns false if the text is not such a time. next is the field after it ({NULL, 0} if there is
+ * none). If a text of RFC 3339 or a common log has no zone and next is one, such as -0700], that
+ * zone is used. */
 bool time_read(const struct time_format *f, struct weir_bytes text, struct weir_bytes next,
                int64_t *microseconds);
 
@@ -56,8 +56,8 @@ const char *time_pattern_check(const char *pattern);
 /* All in range, as one number. */
 bool time_join(const struct time_parts *p, int64_t *microseconds);
 
-/* Each reads at *at, before end, and moves on, or gives false. A fraction is up to
- * the microsecond; further digits are dropped. */
+/* Each parses at *at, before end, and advances *at, or returns false. A fraction is read to the
+ * microsecond; further digits are dropped. */
 bool time_digits(const char **at, const char *end, uint32_t least, uint32_t most, uint32_t *out);
 bool time_fraction(const char **at, const char *end, uint32_t *microsecond);
 bool time_zone(const char **at, const char *end, struct time_parts *p);

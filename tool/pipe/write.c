@@ -1,14 +1,15 @@
 /* write.c - see write.h.
  *
- * Short records are copied one by one without a branch: 32 bytes always, and
- * the output moves on by the length or by nothing. A branch per record would be
- * mispredicted wherever new and seen mix. Longer ones are taken as stretches of
- * neighbours that pass; a long stretch is written from where it lies. */
+ * Short records are copied one by one without a branch: always 32 bytes, and the output advances by
+ * the length or by nothing. A branch per record would be mispredicted if new and seen records mix.
+ * Longer records are written as ranges of neighbours that pass; a long range is written without a
+ * copy. */
 #include "pipe/write.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -20,10 +21,11 @@
 #include "pipe/csv.h"
 
 #define ROOM ((size_t)256 << 10)
-#define DIRECT ((size_t)32 << 10) /* stretches from here on are not copied */
+#define DIRECT ((size_t)32 << 10) /* ranges from this size on are not copied */
 #define SHORT 48                  /* mean length up to which records are copied singly */
 #define STEP 32
-#define READER_EVERY 50 /* milliseconds between looks for who reads a pipe; a guess */
+#define ALL_VERDICTS ((1u << (VERDICT_UNKNOWN + 1)) - 1)
+#define READER_EVERY 50 /* milliseconds between checks whether a pipe has a reader; a guess */
 
 bool write_answers_all(const struct output *o)
 {
@@ -37,8 +39,7 @@ uint8_t write_passes(const struct output *o, enum weir_verdict verdict, bool una
     return (uint8_t)(some | (unanswered ? 1u << VERDICT_UNKNOWN : 0));
 }
 
-/* A pipe with a name is opened when somebody reads it, and the wait for that ends
- * with a signal. */
+/* Opening a named pipe waits for a reader. A signal ends the wait. */
 static int open_output(const char *path, int flags)
 {
     struct stat st;
@@ -60,31 +61,57 @@ static bool cut(struct writer *w, uint64_t length)
     if (!S_ISREG(st.st_mode))
         return true;
     if (ftruncate(w->fd, (off_t)length) != 0 || lseek(w->fd, (off_t)length, SEEK_SET) < 0)
-        return reject("cannot cut %s to %llu bytes: %s", w->name, (unsigned long long)length,
+        return reject("cannot truncate %s to %llu bytes: %s", w->name, (unsigned long long)length,
                       strerror(errno));
     w->bytes = length;
     return true;
 }
 
+static enum write_form form_of(const struct output *o)
+{
+    if (o->mute || o->count_only)
+        return WRITE_NOTHING;
+    if (o->format == RECORDS_JSON)
+        return WRITE_OBJECTS;
+    return !write_answers_all(o) ? WRITE_RECORDS : o->answers ? WRITE_WORDS : WRITE_TAGGED;
+}
+
+static bool open_path(struct writer *w, const char *path, bool append, uint64_t length)
+{
+    w->name = path;
+    w->fd = open_output(path, O_WRONLY | O_CREAT | O_CLOEXEC | (append ? O_APPEND : 0));
+    if (w->fd < 0 && signals_caught())
+        return false; /* the signal ends the run, without a message */
+    return w->fd >= 0 ? cut(w, length) : reject("cannot write %s: %s", path, strerror(errno));
+}
+
 bool write_open(struct writer *w, const struct output *o, uint8_t passes, uint64_t length)
 {
-    int flags = O_WRONLY | O_CREAT | O_CLOEXEC | (o->append ? O_APPEND : 0);
-
-    *w = (struct writer){.name = "standard output", .fd = 1, .passes = passes};
-    w->mute = o->mute || o->count_only;
-    w->tags = write_answers_all(o);
-    w->answers = o->answers;
-    w->objects = o->format == RECORDS_JSON;
-    w->buffer = malloc(ROOM + MARGIN);
+    *w = (struct writer){.name = "standard output",
+                         .fd = 1,
+                         .form = form_of(o),
+                         .passes = passes,
+                         .answers = o->answers,
+                         .buffer = malloc(ROOM + MARGIN)};
     if (!w->buffer)
-        return reject("memory is short");
+        return reject("out of memory");
+    if (w->form == WRITE_OBJECTS && write_answers_all(o))
+        w->passes = ALL_VERDICTS & ~(1u << VERDICT_NONE);
     if (!o->path || (o->mute && !o->count_only))
         return true;
-    w->name = o->path;
-    w->fd = open_output(o->path, flags);
-    if (w->fd < 0 && signals_caught())
-        return false; /* it ends as the signal says */
-    return w->fd >= 0 ? cut(w, length) : reject("cannot write %s: %s", w->name, strerror(errno));
+    return open_path(w, o->path, o->append, length);
+}
+
+bool write_open_rejects(struct writer *w, const struct output *o, uint8_t passes, uint64_t length)
+{
+    *w = (struct writer){.fd = -1,
+                         .rejects = true,
+                         .form = o->rejects_format == RECORDS_JSON ? WRITE_OBJECTS : WRITE_RECORDS,
+                         .passes = ALL_VERDICTS & ~(unsigned)passes,
+                         .buffer = malloc(ROOM + MARGIN)};
+    if (!w->buffer)
+        return reject("out of memory");
+    return open_path(w, o->rejects, o->append, length);
 }
 
 static inline bool passes(const struct writer *w, uint8_t verdict)
@@ -131,13 +158,16 @@ bool write_text(struct writer *w, const char *text, size_t size)
 
 bool write_header(struct writer *w, const char *header, size_t size)
 {
-    if (w->mute || w->objects)
+    if (w->headed)
         return true;
-    if (!w->tags)
+    w->headed = true;
+    if (w->form == WRITE_NOTHING || w->form == WRITE_OBJECTS)
+        return true;
+    if (w->form == WRITE_RECORDS)
         return write_text(w, header, size);
     if (!write_text(w, "verdict", 7))
         return false;
-    if (w->answers)
+    if (w->form == WRITE_WORDS)
         return write_text(w, header + size - 1, 1); /* how the line ends */
     return write_text(w, &w->joint, 1) && write_text(w, header, size);
 }
@@ -184,28 +214,42 @@ static bool write_stretches(struct writer *w, const struct batch *b)
 
 static const char *word_of(const struct writer *w, uint8_t verdict)
 {
-    if (!w->answers)
-        return verdict == VERDICT_KEYLESS ? "keyless" : w->words[verdict];
-    return w->answers->word[verdict == WEIR_NEW ? 0 : verdict == WEIR_SEEN ? 1 : 2];
+    if (w->form == WRITE_WORDS)
+        return w->answers->word[verdict == WEIR_NEW ? 0 : verdict == WEIR_SEEN ? 1 : 2];
+    return verdict == VERDICT_KEYLESS ? "keyless" : w->words[verdict];
 }
 
-/* A line for each, whatever its verdict: whoever waits for the answer to a line gets one. */
-static bool write_tagged(struct writer *w, const struct batch *b)
+/* The filters that have a record, if the batch has names of filters; advance to the next record. */
+static const char *next_names(const char **names)
+{
+    const char *at = *names;
+
+    if (at)
+        *names += strlen(at) + 1;
+    return at;
+}
+
+static bool has_verdict(uint8_t verdict)
+{
+    return verdict != VERDICT_NONE && verdict != VERDICT_KEYLESS;
+}
+
+/* A line per record, whatever its verdict. */
+static bool write_lines(struct writer *w, const struct batch *b)
 {
     const char *next = b->tags;
     bool ok = true;
 
     for (uint32_t i = 0; i < b->n && ok; i++) {
         size_t begin = record_begin(b, i), size = record_end(b, i) + 1 - begin;
-        bool named = next && !w->answers && b->verdict[i] != VERDICT_NONE &&
-                     b->verdict[i] != VERDICT_KEYLESS;
-        const char *word = named ? next : word_of(w, b->verdict[i]);
+        const char *names = next_names(&next);
+        bool named = names && w->form == WRITE_TAGGED && has_verdict(b->verdict[i]);
+        const char *word = named ? names : word_of(w, b->verdict[i]);
 
-        next = next ? next + strlen(next) + 1 : NULL;
         ok = write_text(w, word, strlen(word));
-        if (ok && !w->answers)
+        if (ok && w->form == WRITE_TAGGED)
             ok = write_text(w, &w->joint, 1) && write_text(w, b->data + begin, size);
-        if (ok && w->answers)
+        else if (ok)
             ok = write_text(w, b->data + begin + size - 1, 1);
         w->passed += b->verdict[i] != VERDICT_NONE;
     }
@@ -230,8 +274,7 @@ static bool write_string(struct writer *w, const char *text, size_t size)
     }
 }
 
-/* A record that is JSON already, on one line: its line breaks are outside of strings. Of a blank
- * one null. */
+/* A JSON record on one line: its line breaks are outside strings. A blank record becomes null. */
 static bool write_json(struct writer *w, const char *text, size_t size)
 {
     const char *end = text + size;
@@ -257,7 +300,7 @@ static bool write_json(struct writer *w, const char *text, size_t size)
 
 static bool write_key(struct writer *w, const char *key, size_t size)
 {
-    if (!w->fields)
+    if (!records_have_fields(w->records))
         return write_string(w, key, size);
     if (!write_text(w, "[", 1))
         return false;
@@ -277,36 +320,82 @@ static bool write_word(struct writer *w, const char *word)
     return write_text(w, word, strlen(word));
 }
 
-static bool write_object(struct writer *w, const struct batch *b, uint32_t i, const char *names)
+static const char *reason_of(const struct writer *w, const struct batch *b, uint32_t i)
 {
-    const char *record = b->data + record_begin(b, i), *end = b->data + record_end(b, i);
-    uint8_t verdict = b->verdict[i];
+    static const char *const words[OUTCOMES] = {[OUTCOME_MALFORMED] = "malformed",
+                                                [OUTCOME_MISSING] = "missing key",
+                                                [OUTCOME_LATE] = "late"};
+    enum record_outcome outcome = batch_outcome(b, i);
 
-    if (end > record && end[-1] == '\r' && records_strip_cr(w->records))
-        end--;
-    return write_word(w, "{\"record\":") &&
-           (w->records->format == FORMAT_JSONL ? write_json(w, record, (size_t)(end - record))
-                                               : write_string(w, record, (size_t)(end - record))) &&
-           write_word(w, ",\"key\":") &&
-           (verdict == VERDICT_KEYLESS ? write_word(w, "null")
-                                       : write_key(w, b->key[i].data, b->key[i].size)) &&
-           write_word(w, ",\"verdict\":\"") &&
-           write_word(w, verdict == VERDICT_KEYLESS ? "keyless" : w->words[verdict]) &&
-           (!names || (write_word(w, "\",\"filters\":[") && write_word(w, names))) &&
-           write_word(w, names ? "]}\n" : "\"}\n");
+    return words[outcome] ? words[outcome] : w->words[b->verdict[i]];
 }
 
-/* Of all that pass, but malformed ones. */
+/* A record as a JSON value: JSON unchanged, text as a string, null if its beginning was dropped. */
+static bool write_value(struct writer *w, const struct batch *b, uint32_t i)
+{
+    const char *record = b->data + record_begin(b, i), *end = b->data + record_end(b, i);
+    bool malformed = b->verdict[i] == VERDICT_NONE && b->bad[i] == BAD_MALFORMED;
+
+    if (i == 0 && b->headless)
+        return write_word(w, "null");
+    if (end > record && end[-1] == '\r' && records_strip_cr(w->records))
+        end--;
+    return w->records->format == FORMAT_JSONL && !malformed
+               ? write_json(w, record, (size_t)(end - record))
+               : write_string(w, record, (size_t)(end - record));
+}
+
+static bool has_key(const struct batch *b, uint32_t i)
+{
+    return b->verdict[i] != VERDICT_KEYLESS &&
+           (b->verdict[i] != VERDICT_NONE || b->bad[i] == BAD_LATE);
+}
+
+static bool write_number(struct writer *w, uint64_t number)
+{
+    char text[40];
+
+    return write_text(
+        w, text,
+        (size_t)snprintf(text, sizeof text, "\"number\":%llu,", (unsigned long long)number));
+}
+
+/* Only of near-duplicates. */
+static bool write_similar(struct writer *w, const struct similar *s)
+{
+    char text[128];
+
+    return write_text(w, text,
+                      (size_t)snprintf(text, sizeof text,
+                                       ",\"similar_to\":%llu,\"jaccard\":%.3f,"
+                                       "\"error\":%.3f,\"bands\":%u",
+                                       (unsigned long long)s->record, s->jaccard, s->error,
+                                       s->bands));
+}
+
+static bool write_object(struct writer *w, const struct batch *b, uint32_t i, const char *names)
+{
+    const char *word = w->rejects ? reason_of(w, b, i) : word_of(w, b->verdict[i]);
+
+    return write_word(w, "{") && (!w->rejects || write_number(w, b->first + i)) &&
+           write_word(w, "\"record\":") && write_value(w, b, i) && write_word(w, ",\"key\":") &&
+           (has_key(b, i) ? write_key(w, b->key[i].data, b->key[i].size) : write_word(w, "null")) &&
+           write_word(w, w->rejects ? ",\"reason\":\"" : ",\"verdict\":\"") &&
+           write_word(w, word) && write_word(w, "\"") &&
+           (!b->similar || b->verdict[i] != WEIR_SEEN || write_similar(w, &b->similar[i])) &&
+           (!names || (write_word(w, ",\"filters\":[") && write_word(w, names))) &&
+           write_word(w, names ? "]}\n" : "}\n");
+}
+
 static bool write_objects(struct writer *w, const struct batch *b)
 {
     const char *next = b->tags;
     bool ok = true;
 
     for (uint32_t i = 0; i < b->n && ok; i++) {
-        const char *names = next;
+        const char *names = next_names(&next);
 
-        next = next ? next + strlen(next) + 1 : NULL;
-        if (b->verdict[i] == VERDICT_NONE || !(w->tags || passes(w, b->verdict[i])))
+        if (!passes(w, b->verdict[i]))
             continue;
         ok = write_object(w, b, i, names);
         w->passed++;
@@ -323,21 +412,26 @@ static bool count(struct writer *w, const struct batch *b)
 
 bool write_batch(struct writer *w, const struct batch *b)
 {
-    if (w->mute)
+    switch (w->form) {
+    case WRITE_NOTHING:
         return count(w, b);
-    if (w->objects)
+    case WRITE_TAGGED:
+    case WRITE_WORDS:
+        return write_lines(w, b);
+    case WRITE_OBJECTS:
         return write_objects(w, b);
-    if (w->tags)
-        return write_tagged(w, b);
-    return b->used < (size_t)b->n * SHORT && b->used <= ROOM ? write_short(w, b)
-                                                             : write_stretches(w, b);
+    default:
+        return b->used < (size_t)b->n * SHORT && b->used <= ROOM ? write_short(w, b)
+                                                                 : write_stretches(w, b);
+    }
 }
 
 bool write_sync(struct writer *w)
 {
     if (!write_flush(w))
         return false;
-    if (!w->mute && fsync(w->fd) != 0 && errno != EINVAL && errno != EROFS && errno != ENOTSUP)
+    if (w->form != WRITE_NOTHING && fsync(w->fd) != 0 && errno != EINVAL && errno != EROFS &&
+        errno != ENOTSUP)
         w->error = errno;
     return !w->error;
 }

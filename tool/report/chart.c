@@ -1,4 +1,4 @@
-/* chart.c - see chart.h. From series to a script for gnuplot. */
+/* chart.c - write gnuplot scripts for charts. See chart.h. */
 #include "report/chart.h"
 
 #include <math.h>
@@ -10,9 +10,9 @@
 
 #define WIDTH 420
 #define HEIGHT 330
-#define LABEL_GAP 0.056         /* of the height, from label to label; */
-#define LABEL_GAP_SLANTED 0.073 /* where slanted tics take some of it; */
-#define LIST_GAP 0.068          /* in a list */
+#define LABEL_GAP 0.056         /* between labels, as a share of the height */
+#define LABEL_GAP_SLANTED 0.073 /* the same with slanted tics */
+#define LIST_GAP 0.068          /* the same in a list */
 
 /* One for each filter: squares, circles, triangles, diamonds, pentagons, crosses. */
 static const int shapes[] = {4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 1, 2};
@@ -127,7 +127,7 @@ static uint32_t place_labels(const struct chart *c, struct label *label)
     return n;
 }
 
-/* A list from the top: what it names is not at the right of the lines. */
+/* A list from the top, for points without lines. */
 static uint32_t list_labels(const struct chart *c, struct label *label)
 {
     uint32_t n = 0;
@@ -262,7 +262,7 @@ bool chart_draw(struct chart *c, bool first, FILE *page)
     bool ok;
 
     if (!out)
-        return reject("memory is short");
+        return reject("out of memory");
     fit_axis(&c->x, reach(c, true));
     fit_axis(&c->y, reach(c, false));
     write_head(c, out);
@@ -270,7 +270,7 @@ bool chart_draw(struct chart *c, bool first, FILE *page)
         write_bars(c, out);
     else
         write_lines(c, out);
-    ok = (fclose(out) == 0 || reject("memory is short")) &&
+    ok = (fclose(out) == 0 || reject("out of memory")) &&
          plotter_draw(script, size, c->title, first, page);
     free(script);
     return ok;

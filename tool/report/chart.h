@@ -1,7 +1,7 @@
-/* chart.h - a chart of lines or bars, drawn by gnuplot as SVG to stand in a page.
+/* chart.h - a chart of lines or bars, drawn by gnuplot as SVG in a page.
  *
- * Colours are those of the page, the --hue-N of its style sheet (page.c). So they
- * follow light and dark. */
+ * Colours are the --hue-N of the page's style sheet (page.c), so they follow light and dark mode.
+ */
 #ifndef WEIR_REPORT_CHART_H
 #define WEIR_REPORT_CHART_H
 
@@ -30,17 +30,17 @@ struct axis {
                            less than least stands at the edge */
     bool counts;        /* 100k, 2M */
     bool slanted;       /* the tics */
-    char tics[2048];    /* "'1K' 1024, ..."; empty: as gnuplot thinks */
+    char tics[2048];    /* "'1K' 1024, ..."; empty: chosen by gnuplot */
 };
 
 struct chart {
     const char *id, *title; /* id: letters, digits and _ */
     struct axis x, y;
-    bool bars;   /* lengths x of the first points, names beside them */
+    bool bars;   /* x of the first points is the length; names at the left */
     bool points; /* names and shapes in a list, not at the ends of lines */
     struct series series[SERIES_MAX];
     uint32_t count;
-    const char *ring; /* "x,y" of a point with a ring round it; NULL: none */
+    const char *ring; /* "x,y" of a point to circle; NULL: none */
 };
 
 struct series *chart_add(struct chart *c, const char *name, int hue);
@@ -48,11 +48,10 @@ void series_point(struct series *s, double x, double y); /* not a number: left o
 
 bool chart_is_empty(const struct chart *c);
 
-/* Append its SVG. The first of a page brings the shapes of points for all. False
- * after a message. */
+/* Append its SVG. The first of a page defines the point shapes for all. False after a message. */
 bool chart_draw(struct chart *c, bool first, FILE *page);
 
-/* Is gnuplot there? False after a message. */
+/* Is gnuplot installed? False after a message. */
 bool chart_ready(void);
 
 #endif

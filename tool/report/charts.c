@@ -1,17 +1,22 @@
-/* charts.c - the pictures of a report: what they share, and the two that compare
- * settings and memories. */
+/* charts.c - the charts of a report. Two compare memories; the others show the best setting of each
+ * filter in the advised memory: over the stream, by importance, compared with theory, and its
+ * speed. */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "report/charts.h"
+#include "report/chart.h"
 #include "report/page.h"
+#include "report/report.h"
 
-#define LINE_POINTS 80
+#define SHAPE_STAR 3 /* numbers of gnuplot */
+#define SHAPE_FPR 5
+#define SHAPE_FNR 4
 
-/* ---- what they share ---- */
+enum measure { INTERVAL_FPR, INTERVAL_FNR, FILL };
 
-struct series *add_filter(struct chart *c, const struct report *r, const char *name)
+/* ---- shared ---- */
+
+static struct series *add_filter(struct chart *c, const struct report *r, const char *name)
 {
     struct series *s = chart_add(c, name, hue_of(name));
 
@@ -19,12 +24,12 @@ struct series *add_filter(struct chart *c, const struct report *r, const char *n
     return s;
 }
 
-double floor_of(uint64_t n)
+static double floor_of(uint64_t n)
 {
     return n ? fmax(pow(10, floor(log10(50.0 / (double)n))), 1e-5) : 1;
 }
 
-bool show(struct chart *c, FILE *page, bool *first, const char *caption)
+static bool show(struct chart *c, FILE *page, bool *first, const char *caption)
 {
     bool ok = true;
 
@@ -39,154 +44,12 @@ bool show(struct chart *c, FILE *page, bool *first, const char *caption)
     return ok;
 }
 
-const struct score *scored(const struct report *r)
+static const struct score *scored(const struct report *r)
 {
     return &r->measured.entrant[r->choice.best].score;
 }
 
-static double chosen_bits(const struct report *r)
-{
-    return 8 * (double)r->measured.entrant[r->choice.best].memory;
-}
-
-/* The least share of repeats missed in so many bits at this rate of false
- * positives: by the limit, or of an exact list of the latest keys. */
-static double bound(const struct report *r, double bits, double fpr)
-{
-    return r->uniform ? weir_min_fnr(bits, (double)r->distinct, fpr)
-                      : recency_fnr(&r->recency, bits / log2(1 / fpr));
-}
-
-static const char *bound_name(const struct report *r)
-{
-    return r->uniform ? "limit" : "exact LRU";
-}
-
-/* ---- false positives against false negatives ---- */
-
-static int by_x(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-
-    return x < y ? -1 : x > y;
-}
-
-static void sort_points(struct series *s)
-{
-    double pair[POINTS_MAX][2];
-
-    for (uint32_t i = 0; i < s->n; i++) {
-        pair[i][0] = s->x[i];
-        pair[i][1] = s->y[i];
-    }
-    qsort(pair, s->n, sizeof *pair, by_x);
-    for (uint32_t i = 0; i < s->n; i++) {
-        s->x[i] = pair[i][0];
-        s->y[i] = pair[i][1];
-    }
-}
-
-static void add_settings(struct chart *c, const struct report *r)
-{
-    struct series *s = NULL;
-
-    for (uint32_t i = 0; i < r->candidates.count; i++) {
-        const struct candidate *e = &r->candidates.candidate[i];
-        const struct score *score = &r->measured.entrant[i].score;
-
-        if (e->memory != r->choice.memory)
-            continue;
-        if (!s || strcmp(s->name, e->name) != 0)
-            s = add_filter(c, r, e->name);
-        series_point(s, 100 * score_rate(score, NEW), 100 * score_rate(score, OLD));
-        sort_points(s);
-    }
-}
-
-static void add_bound(struct chart *c, const struct report *r, double bits)
-{
-    struct series *s = chart_add(c, bound_name(r), HUE_TEXT);
-
-    s->dashed = true;
-    for (int i = 0; i < LINE_POINTS; i++) {
-        double fpr = c->x.least / 100 * pow(90 / c->x.least, (double)i / (LINE_POINTS - 1));
-
-        series_point(s, 100 * fpr, 100 * bound(r, bits, fpr));
-    }
-}
-
-static bool draw_tradeoff(const struct report *r, FILE *page, bool *first)
-{
-    static struct chart c;
-    const struct score *s = scored(r);
-    char title[128], ring[64];
-
-    snprintf(title, sizeof title, "Two ways to err, in %s",
-             show_room(r->candidates.memory[r->choice.memory]).text);
-    c = (struct chart){.id = "tradeoff", .title = title, .points = true};
-    c.x = (struct axis){.label = "false positives, % of new records", .log = true};
-    c.x.least = floor_of(s->n[NEW]);
-    c.x.most = 100;
-    c.y = (struct axis){.label = "false negatives, % of repeats"};
-    add_settings(&c, r);
-    add_bound(&c, r, chosen_bits(r));
-    snprintf(ring, sizeof ring, "%g,%g", fmax(100 * score_rate(s, NEW), c.x.least),
-             100 * score_rate(s, OLD));
-    c.ring = isnan(score_rate(s, OLD)) ? NULL : ring;
-    return show(&c, page, first,
-                r->uniform
-                    ? "Each point is a filter with one setting; down and left is better, the ring "
-                      "is the one to take. Below the dashed line is what no filter of this memory "
-                      "can do when it is asked for all keys of the stream. A point at the left "
-                      "edge had no false positive, or hardly one."
-                    : "Each point is a filter with one setting; down and left is better, the ring "
-                      "is the one to take. The dashed line is what a list of the latest keys "
-                      "would miss that spends log2(1/FPR) bits on a key, the least that is "
-                      "possible. A point at the left edge had no false positive, or hardly one.");
-}
-
 /* ---- errors against memory ---- */
-
-/* The least that a bound allows, over all rates of false positives. */
-static double bound_cost(const struct report *r, double bits)
-{
-    const struct score *s = scored(r);
-    double n = (double)(s->n[NEW] + s->n[OLD]), least = INFINITY;
-
-    for (double fpr = 0.5; fpr > 1e-7; fpr *= 0.8) {
-        double fnr = s->n[OLD] ? bound(r, bits, fpr) : 0;
-        double cost = (fpr * (double)s->n[NEW] + fnr * (double)s->n[OLD]) / n;
-
-        least = fmin(least, cost);
-    }
-    return least;
-}
-
-static void add_memory_bound(struct chart *c, const struct report *r)
-{
-    struct series *s = chart_add(c, bound_name(r), HUE_TEXT);
-
-    s->dashed = true;
-    for (uint32_t m = 0; m < r->candidates.memories; m++) {
-        double memory = (double)r->candidates.memory[m];
-
-        series_point(s, memory, 100 * bound_cost(r, 8 * memory / r->scale));
-    }
-}
-
-static void add_memories(struct chart *c, const struct report *r)
-{
-    for (uint32_t i = 0; i < r->choice.filters; i++) {
-        const char *name = r->candidates.candidate[r->choice.best_of[i]].name;
-        struct series *s = add_filter(c, r, name);
-        uint32_t entrant;
-
-        for (uint32_t m = 0; m < r->candidates.memories; m++)
-            if (choose_setting(&r->choice, &r->candidates, &r->measured, name, m, &entrant))
-                series_point(s, (double)r->candidates.memory[m],
-                             100 * score_cost(&r->measured.entrant[entrant].score, 1, 1));
-    }
-}
 
 static void tic_memories(struct axis *a, const struct report *r)
 {
@@ -202,44 +65,213 @@ static void tic_memories(struct axis *a, const struct report *r)
     a->slanted = l->memories > 8;
 }
 
-static bool draw_memory(const struct report *r, FILE *page, bool *first)
+static void add_memories(struct chart *c, const struct report *r, int truly)
+{
+    for (uint32_t i = 0; i < r->choice.filters; i++) {
+        const char *name = r->candidates.candidate[r->choice.best_of[i]].name;
+        struct series *s = add_filter(c, r, name);
+        uint32_t entrant;
+
+        for (uint32_t m = 0; m < r->candidates.memories; m++)
+            if (choose_setting(&r->choice, &r->candidates, name, m, &entrant))
+                series_point(s, (double)r->candidates.memory[m],
+                             100 * score_rate(&r->measured.entrant[entrant].score, truly));
+    }
+}
+
+static bool draw_memory(const struct report *r, FILE *page, bool *first, int truly)
 {
     static struct chart c;
     const struct score *s = scored(r);
-    struct series *good;
-    char ring[64];
+    double limit = truly == NEW ? r->limits.lost : r->limits.passed;
+    struct series *line;
 
-    c = (struct chart){.id = "memory", .title = "What more memory buys"};
+    c = (struct chart){.id = truly == NEW ? "memory_fpr" : "memory_fnr",
+                       .title = truly == NEW ? "New records lost, by memory"
+                                             : "Repeats passed, by memory"};
     c.x = (struct axis){.label = "memory, bytes", .log = true};
-    c.y = (struct axis){.label = r->weighed ? "wrong verdicts, % by importance"
-                                            : "wrong verdicts, % of all records",
+    c.y = (struct axis){.label = truly == NEW ? "% of new records" : "% of repeats",
                         .log = true,
-                        .least = floor_of(s->n[NEW] + s->n[OLD])};
+                        .least = floor_of(s->n[truly])};
     tic_memories(&c.x, r);
-    add_memories(&c, r);
-    if (!r->weighed)
-        add_memory_bound(&c, r);
-    good = chart_add(&c, NULL, HUE_FAINT);
-    series_point(good, c.x.least, 100 * GOOD);
-    series_point(good, c.x.most, 100 * GOOD);
-    good->bold = true;
-    snprintf(ring, sizeof ring, "%llu,%g",
-             (unsigned long long)r->candidates.memory[r->choice.memory],
-             fmax(100 * score_cost(&r->measured.entrant[r->choice.best].score, 1, 1), c.y.least));
-    c.ring = ring;
+    add_memories(&c, r, truly);
+    line = chart_add(&c, NULL, HUE_FAINT);
+    series_point(line, c.x.least, 100 * limit);
+    series_point(line, c.x.most, 100 * limit);
+    line->bold = true;
+    return show(&c, page, first,
+                "Each filter with its best setting in that memory, on these records. The thick "
+                "line is the limit. The lower edge stands for no error.");
+}
+
+/* ---- over the stream ---- */
+
+static double measured(const struct row *row, enum measure what)
+{
+    return what == FILL ? row->fill : what == INTERVAL_FPR ? row->interval_fpr : row->interval_fnr;
+}
+
+static void add_curves(struct chart *c, const struct report *r, enum measure what)
+{
+    struct series *s = NULL;
+
+    for (uint32_t i = 0; i < r->curves.count; i++) {
+        const struct row *row = &r->curves.row[i];
+
+        if (!s || s->name != row->name)
+            s = add_filter(c, r, row->name);
+        s->shape = 0;
+        series_point(s, r->scale * (double)row->n, 100 * measured(row, what));
+    }
+}
+
+/* The prediction for the end, if there is one. */
+static bool add_predicted_fill(struct chart *c, const struct report *r)
+{
+    bool any = false;
+
+    for (uint32_t i = 0; i < r->best.count; i++) {
+        const struct row *row = &r->best.row[i];
+        struct series *s;
+
+        if (isnan(row->predicted_fill))
+            continue;
+        s = chart_add(c, NULL, hue_of(row->name));
+        s->shape = SHAPE_STAR;
+        s->bold = true;
+        series_point(s, r->scale * (double)row->n, 100 * row->predicted_fill);
+        any = true;
+    }
+    return any;
+}
+
+static bool draw_curve(const struct report *r, FILE *page, bool *first, enum measure what)
+{
+    static const char *const ids[] = {"fpr", "fnr", "fill"};
+    static const char *const titles[] = {"False positives over the stream",
+                                         "False negatives over the stream",
+                                         "How full the filters are"};
+    static const char *const labels[] = {"false positives, % of new records",
+                                         "false negatives, % of repeats", "cells in use, %"};
+    static const char *const captions[] = {
+        "Each point is the rate of the records since the point before. A line that rises at its "
+        "right end has not settled: on a longer stream, that filter loses more.",
+        "Each point is the rate of the records since the point before.",
+        "A filter that stays full evicts keys. A plain Bloom filter that is more than half full "
+        "has a rising error rate.",
+        "Stars at the right are the predictions."};
+    static struct chart c;
+    const struct score *s = scored(r);
+    bool theory;
+
+    c = (struct chart){.id = ids[what], .title = titles[what]};
+    c.x = (struct axis){.label = "records", .counts = true};
+    c.x.most = r->scale * (double)(s->n[NEW] + s->n[OLD]) / r->measured.orders;
+    c.y = (struct axis){.label = labels[what], .log = what == INTERVAL_FPR};
+    c.y.least = what == INTERVAL_FPR ? floor_of(s->n[NEW] / CURVE_POINTS) : 0;
+    c.y.most = what == FILL ? 100 : 0;
+    add_curves(&c, r, what);
+    theory = what == FILL && add_predicted_fill(&c, r);
+    return show(&c, page, first, captions[theory ? 3 : what]);
+}
+
+/* ---- by importance ---- */
+
+static void tic_groups(struct axis *a, const struct report *r, uint32_t groups)
+{
+    size_t used = 0;
+
+    for (uint32_t i = 0; i < groups && used + 96 < sizeof a->tics; i++)
+        used += (size_t)snprintf(a->tics + used, sizeof a->tics - used, "%s'%s' %u", i ? ", " : "",
+                                 r->groups.row[i].importance, i + 1);
+    a->least = 0.7;
+    a->most = groups + 0.3;
+    a->slanted = true;
+}
+
+/* All filters have the same groups. */
+static bool draw_groups(const struct report *r, FILE *page, bool *first, int truly)
+{
+    static struct chart c;
+    uint32_t groups = r->groups.count / r->best.count;
+    struct series *s = NULL;
+
+    c = (struct chart){.id = truly == NEW ? "importance_fpr" : "importance_fnr",
+                       .title = truly == NEW ? "False positives by importance"
+                                             : "False negatives by importance"};
+    c.x = (struct axis){.label = "importance"};
+    c.y = (struct axis){.label = truly == NEW ? "% of new records" : "% of repeats"};
+    tic_groups(&c.x, r, groups);
+    for (uint32_t i = 0; i < r->groups.count; i++) {
+        const struct row *row = &r->groups.row[i];
+
+        if (i % groups == 0)
+            s = add_filter(&c, r, row->name);
+        series_point(s, i % groups + 1, 100 * (truly == NEW ? row->fpr : row->fnr));
+    }
+    return show(&c, page, first,
+                truly == NEW ? "All records of one importance, or of a tenth of them, together."
+                             : "A filter that uses importance evicts less at the right and more "
+                               "at the left than others.");
+}
+
+/* ---- theory and speed ---- */
+
+static bool draw_theory(const struct report *r, FILE *page, bool *first)
+{
+    static struct chart c;
+    struct series *fpr, *fnr, *even;
+
+    c = (struct chart){.id = "theory", .title = "Theory and measurement", .points = true};
+    c.x = (struct axis){.label = "measured, %", .log = true, .least = 1e-3, .most = 100};
+    c.y = (struct axis){.label = "predicted, %", .log = true, .least = 1e-3, .most = 100};
+    fpr = chart_add(&c, "FPR", HUE_FPR);
+    fnr = chart_add(&c, "FNR", HUE_FNR);
+    fpr->loose = fnr->loose = true;
+    fpr->shape = SHAPE_FPR;
+    fnr->shape = SHAPE_FNR;
+    for (uint32_t i = 0; i < r->best.count; i++) {
+        const struct row *row = &r->best.row[i];
+
+        series_point(fpr, 100 * row->fpr, 100 * row->predicted_fpr);
+        series_point(fnr, 100 * row->fnr, 100 * row->predicted_fnr);
+    }
+    if (fpr->n + fnr->n == 0)
+        return true;
+    even = chart_add(&c, "equal", HUE_TEXT);
+    even->dashed = true;
+    series_point(even, 1e-3, 1e-3);
+    series_point(even, 100, 100);
+    return show(&c, page, first,
+                "Predictions of the filters' models, compared with the measurements.");
+}
+
+static bool draw_speed(const struct report *r, FILE *page, bool *first)
+{
+    static struct chart c;
+
+    c = (struct chart){.id = "throughput", .title = "Throughput", .bars = true};
+    c.x = (struct axis){.label = "million records per second on one processor"};
+    for (uint32_t i = 0; i < r->all.count; i++) {
+        const struct candidate *as = &r->candidates.candidate[i];
+
+        if (as->memory == r->choice.memory && !as->set)
+            series_point(add_filter(&c, r, as->name), 1e3 / r->all.row[i].nanoseconds, 0);
+    }
     return show(
         &c, page, first,
-        "Of each filter the setting that errs least in that memory. The ring is the choice: "
-        "the least memory in which some filter errs on at most 1 % (the thick line), or "
-        "else the largest. The lower edge stands for no error at all.");
+        "The filter alone, in this memory, without reading and hashing, measured while other "
+        "filters ran. A filter larger than the processor's cache is slower.");
 }
+
+/* ---- all ---- */
 
 bool report_charts(const struct report *r, FILE *page)
 {
     bool first = true, ok;
 
     fprintf(page, "<div class=\"charts\">\n");
-    ok = draw_tradeoff(r, page, &first) && draw_memory(r, page, &first) &&
+    ok = draw_memory(r, page, &first, NEW) && draw_memory(r, page, &first, OLD) &&
          draw_curve(r, page, &first, INTERVAL_FPR) && draw_curve(r, page, &first, INTERVAL_FNR);
     if (r->weighed)
         ok = ok && draw_groups(r, page, &first, OLD) && draw_groups(r, page, &first, NEW);

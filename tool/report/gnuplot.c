@@ -1,8 +1,8 @@
 /* gnuplot.c - see gnuplot.h.
  *
- * gnuplot reads the script from one file in memory and writes to two others, so
- * that nobody waits for a full pipe. It gets colours that stand for hues, and
- * writes each as "rgb(  1,   0,   N)"; the page gets "var(--hue-N)". */
+ * gnuplot reads the script from a file in memory and writes to two others, so no pipe can fill up.
+ * Hues are passed to it as placeholder colours. It writes each as "rgb(  1,   0,   N)", which is
+ * replaced by "var(--hue-N)". */
 #include "report/gnuplot.h"
 
 #include <errno.h>
@@ -60,7 +60,7 @@ static bool put(int fd, const char *text, size_t size)
     return write(fd, text, size) == (ssize_t)size && lseek(fd, 0, SEEK_SET) == 0;
 }
 
-/* False with errno where it could not be started. */
+/* False with errno if it cannot be started. */
 static bool run_open(struct gnuplot_run *r, const char *option, const char *script, size_t size)
 {
     bool ok = true;
@@ -77,7 +77,7 @@ static void run_close(struct gnuplot_run *r)
             close(r->fd[i]);
 }
 
-/* What it wrote; NULL if memory is short. */
+/* The output of a process; NULL if out of memory. */
 static char *run_text(const struct gnuplot_run *r, int stream)
 {
     struct stat st;
@@ -91,7 +91,7 @@ static char *run_text(const struct gnuplot_run *r, int stream)
     return text;
 }
 
-/* Its last line says what was wrong, after those that repeat the script. */
+/* The error is in the last line, after a copy of the script. */
 static void complain(const struct gnuplot_run *r)
 {
     char *said = run_text(r, 2), *last = NULL, *rest = said;
@@ -99,7 +99,7 @@ static void complain(const struct gnuplot_run *r)
     for (char *line; (line = strsep(&rest, "\n"));)
         if (line[strspn(line, " \t")])
             last = line + strspn(line, " \t");
-    fail("gnuplot failed: %s", last ? last : "it said nothing");
+    fail("gnuplot failed: %s", last ? last : "no message");
     free(said);
 }
 
@@ -125,7 +125,7 @@ static int read_hue(const char *at, const char **end)
     return red == 1 && green == 0 ? blue : -1;
 }
 
-/* A group that holds nothing: where it ends, or NULL. */
+/* The end of an empty group, or NULL. */
 static const char *skip_empty(const char *at)
 {
     const char *close;
@@ -137,7 +137,7 @@ static const char *skip_empty(const char *at)
     return strncmp(close, "</g>", 4) == 0 ? close + 4 + (close[4] == '\n') : NULL;
 }
 
-/* What a chart in a page has no use for: symbols are in the page once. */
+/* The end of what a page does not need, or NULL: the page defines the symbols once. */
 static const char *skip_definitions(const char *at)
 {
     const char *end = strncmp(at, "<defs>", 6) == 0 ? strstr(at, "</defs>") : NULL;
@@ -164,13 +164,13 @@ static void copy_body(const char *at, bool shapes, FILE *page)
     }
 }
 
-/* From the first thing drawn to the end; the head is ours. */
+/* The drawing, with our own head. */
 static bool copy_svg(const char *svg, const char *title, bool shapes, FILE *page)
 {
     const char *box = strstr(svg, "viewBox="), *canvas = strstr(svg, "<g id=\"gnuplot_canvas\"");
 
     if (!box || !canvas)
-        return reject("gnuplot drew nothing: is it of version 5 or later?");
+        return reject("gnuplot drew nothing; use version 5 or later");
     fprintf(page, "<svg role=\"img\" aria-label=\"%s\" %.*s>\n<g>", title, (int)strcspn(box, "\n>"),
             box);
     copy_body(strchr(canvas, '>') + 1, shapes, page);

@@ -1,4 +1,4 @@
-/* page.c - see page.h. */
+/* page.c - text, numbers and style of a page. See page.h. */
 #include "report/page.h"
 
 #include <math.h>
@@ -98,6 +98,7 @@ void shell_records(FILE *out, const struct records *r, bool with_importance)
     if (r->format == FORMAT_DELIMITED || (r->format == FORMAT_CSV && !usual))
         option(out, "-d", r->delimiter == '\t' ? "\\t" : delimiter);
     option(out, "-k", r->key);
+    option(out, "--key-as", r->key_as);
     option(out, "-i", with_importance ? r->importance : NULL);
 }
 
@@ -167,15 +168,15 @@ struct shown show_room(uint64_t bytes)
     return show_unit(bytes, units);
 }
 
-/* ---- how it looks
+/* ---- style
  *
  * --hue-N is the colour of hue N in chart.h, on light ground and on dark: hues and
- * lightness that people who do not see red or green tell apart as well; where two
- * are near, shapes of points differ.
+ * lightness that people with red-green blindness can distinguish; if two are near,
+ * the point shapes differ.
  *
- * The hue of a filter is a hash of its name. SALT was searched for, so that all
- * filters of lib/filter/list.h have hues of their own; where a new one takes the
- * hue of another, search again and put the colours in the order of the new hashes. ---- */
+ * The hue of a filter is a hash of its name. SALT was searched so that
+ * all filters of lib/filter/list.h have different hues. If a new one has the hue of
+ * another, search again and sort the colours by the new hashes. ---- */
 
 #define HUES 24
 #define SALT 2197749u

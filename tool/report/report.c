@@ -1,6 +1,6 @@
-/* report.c - see report.h. The arrivals are taken into memory; from how many keys
- * there are, memories to try are chosen; all filters are run, then once more the
- * best setting of each in the memory to take, with curves and classes. */
+/* report.c - see report.h. Reads the records into memory, chooses memories by the number of keys,
+ * and measures all filters; then the best setting of each filter in the advised memory again, for
+ * the charts. */
 #include "report/report.h"
 
 #include <stdlib.h>
@@ -16,8 +16,10 @@
 static bool check(const struct eval_request *o)
 {
     if (o->measures.curve || o->measures.by_importance)
-        return reject("--report has the tables of --curve and --by-importance as pictures; ask for "
-                      "them alone");
+        return reject(
+            "--report already has charts of --curve and --by-importance; use one of the three");
+    if (o->measures.permutations)
+        return reject("--report and --permutations cannot be combined; use one of them");
     return replace_spares(o->measures.report, REPLACES_REPORT) &&
            replace_possible(o->measures.report) && chart_ready();
 }
@@ -36,27 +38,32 @@ static uint64_t records_most(const struct eval_request *o)
     return o->measures.finite ? RECORDS_MEASURED : RECORDS_MEASURED_GOING_ON;
 }
 
-static bool remember_latest(struct report *r)
+static bool check_length(const struct report *r)
 {
     const struct replay *k = &r->evaluation.arrivals.replay;
+    double keys = r->growth.distinct / r->scale;
 
-    recency_close(&r->recency);
-    return recency_open(&r->recency, k->key, k->count, 0) || reject("memory is short");
+    if (k->count == 0)
+        return reject("no records: a report needs at least one");
+    if (!r->going_on)
+        return true;
+    if (r->evaluation.records < RECORDS_LEAST)
+        return reject("%llu records are too few to advise for a stream that continues; give at "
+                      "least %d, or use --finite if there are no more",
+                      (unsigned long long)r->evaluation.records, RECORDS_LEAST);
+    return keys < (double)k->count ||
+           reject("no key occurs twice in these %llu records: too few to advise for a stream that "
+                  "continues; give more, or use --finite if there are no more",
+                  (unsigned long long)r->evaluation.records);
 }
 
-/* Of a stream that goes on: in its last showing, after the one before. */
-static bool remember_going_on(struct report *r)
+static bool read_limits(struct report *r)
 {
-    const struct replay *k = &r->evaluation.arrivals.replay;
-    struct weir_key *key = malloc(2 * k->count * sizeof *key);
-    bool ok = key != NULL;
+    const struct eval_request *o = r->request;
 
-    for (uint64_t i = 0; i < 2 * k->count && ok; i++)
-        key[i] = replay_key(k, i % k->count, SHOWINGS - 2 + (i >= k->count));
-    recency_close(&r->recency);
-    ok = ok && recency_open(&r->recency, key, 2 * k->count, k->count);
-    free(key);
-    return ok || reject("memory is short");
+    r->limits = (struct limits){LOST_MOST, o->fnr > 0 ? o->fnr : PASSED_MOST};
+    return !o->filter.fpr || (read_rate(o->filter.fpr, &r->limits.lost) && r->limits.lost > 0) ||
+           reject("--fpr %s: invalid rate; use a number above 0, e.g. 0.01 or 1%%", o->filter.fpr);
 }
 
 static bool gather(struct report *r)
@@ -65,21 +72,14 @@ static bool gather(struct report *r)
 
     if (!evaluation_gather(&r->evaluation, &r->detailed, records_most(r->request)))
         return false;
-    if (s->replay.count == 0)
-        return reject("there are no records: a report needs some");
-    if (!remember_latest(r))
-        return false;
-    r->distinct = r->recency.distinct;
+    r->going_on = !r->request->measures.finite;
     r->scale = (double)(UINT64_C(1) << s->replay.halvings);
     r->weighed = s->weighed;
-    if (!replay_find_variants(&s->replay))
-        return reject("memory is short");
-    r->going_on = !r->request->measures.finite && replay_is_renewed(&s->replay);
-    s->replay.showings = r->going_on ? SHOWINGS : 1;
-    r->uniform = !r->going_on && s->synthetic && s->stream.spec.kind == WEIR_STREAM_UNIFORM &&
-                 s->stream.spec.fresh == 0 && s->stream.spec.drift == 0 &&
-                 s->stream.spec.bias == WEIR_BIAS_NONE;
-    return true;
+    r->growth = growth_of(&r->evaluation, r->going_on);
+    s->passes = r->going_on ? 2 : 1;
+    r->evaluation.continuation = (struct continuation){
+        .replay = &s->replay, .step = (uint64_t)(r->growth.horizon / r->scale / HORIZON) + 1};
+    return check_length(r);
 }
 
 static const char *seed_of(const struct report *r, char seed[64])
@@ -88,24 +88,61 @@ static const char *seed_of(const struct report *r, char seed[64])
     return seed;
 }
 
+static bool open_candidates(struct report *r, struct candidates *list, uint64_t beyond)
+{
+    const struct replay *k = &r->evaluation.arrivals.replay;
+    char seed[64];
+
+    return candidates_open(list, &r->evaluation.entrants, r->request, r->weighed, &r->growth,
+                           r->limits, k->halvings, beyond, seed_of(r, seed));
+}
+
+/* Measure what was opened, and choose. */
+static bool run_candidates(struct report *r, const struct candidates *list, struct choice *choice)
+{
+    struct evaluation *t = &r->evaluation;
+
+    if (!evaluation_run(t))
+        return false;
+    t->tally = (struct tally){.skipped = t->tally.skipped};
+    choose(choice, r->going_on, &r->growth, r->limits, r->weighed, list, &t->entrants);
+    return true;
+}
+
+/* If no memory of -m meets the limits: which memory would? */
+static bool find_enough(struct report *r)
+{
+    static struct candidates list;
+    static struct choice choice;
+    uint64_t most = r->candidates.memory[r->candidates.memories - 1];
+    bool ok = open_candidates(r, &list, most) && run_candidates(r, &list, &choice);
+
+    if (ok && choice.meets)
+        r->enough = list.memory[choice.memory];
+    entrants_close(&r->evaluation.entrants);
+    r->evaluation.entrants = (struct entrants){0};
+    return ok;
+}
+
 static bool run_all(struct report *r)
 {
     struct evaluation *t = &r->evaluation;
-    char seed[64];
 
-    if (!candidates_open(&r->candidates, &t->entrants, r->request, r->weighed,
-                         r->distinct << t->arrivals.replay.halvings, t->arrivals.replay.halvings,
-                         seed_of(r, seed)) ||
-        !evaluation_run(t))
+    if (!open_candidates(r, &r->candidates, 0) || !run_candidates(r, &r->candidates, &r->choice) ||
+        !rows_of_filters(&r->all, t))
         return false;
-    if (!rows_of_filters(&r->all, t))
-        return false;
+    for (uint32_t i = 0; i < r->all.count; i++) {
+        const struct outlook *o = &r->choice.outlook[i];
+        struct row *row = &r->all.row[i];
+
+        row->lost_low = o->lost.low, row->lost_high = o->lost.high;
+        row->passed_low = o->passed.low, row->passed_high = o->passed.high;
+        row->meets = o->meets ? "yes" : "no";
+        row->advised = i == r->choice.best ? "yes" : "no";
+    }
     r->measured = t->entrants;
     t->entrants = (struct entrants){0};
-    t->tally = (struct tally){.skipped = t->tally.skipped};
-    choose(&r->choice, r->going_on ? AS_IT_GOES_ON : AS_IT_IS, &r->candidates, &r->measured);
-    choose(&r->finite, AS_IT_IS, &r->candidates, &r->measured);
-    return true;
+    return r->choice.meets || find_enough(r);
 }
 
 static bool run_best(struct report *r)
@@ -115,14 +152,10 @@ static bool run_best(struct report *r)
 
     r->detailed.measures.curve = CURVE_POINTS;
     r->detailed.measures.by_importance = r->weighed;
-    if (!candidates_pick(&r->candidates, &t->entrants, &r->detailed, r->weighed, r->choice.best_of,
-                         r->choice.filters, seed_of(r, seed)) ||
-        !evaluation_run(t) ||
-        (r->going_on                         ? !remember_going_on(r)
-         : r->request->measures.permutations ? !remember_latest(r) /* of the last order */
-                                             : false))
-        return false;
-    return rows_of_filters(&r->best, t) && rows_of_curves(&r->curves, t) &&
+    t->arrivals.passes = 1;
+    return candidates_pick(&r->candidates, &t->entrants, &r->detailed, r->weighed,
+                           r->choice.best_of, r->choice.filters, seed_of(r, seed)) &&
+           evaluation_run(t) && rows_of_filters(&r->best, t) && rows_of_curves(&r->curves, t) &&
            (!r->weighed || rows_of_importances(&r->groups, t));
 }
 
@@ -157,7 +190,7 @@ static bool save_page(const struct report *r)
     bool ok = page && write_page(r, page), whole = page && !ferror(page) && fclose(page) == 0;
 
     if (ok && !whole)
-        fail("memory is short");
+        fail("out of memory");
     ok = ok && whole &&
          replace_file(r->request->measures.report, write_text, &(struct weir_bytes){text, size});
     free(text);
@@ -170,6 +203,7 @@ static bool answer(const struct report *r)
 {
     struct table table = rows_table(&r->all);
 
+    table.column = rows_advice_columns;
     if (!print_is_text(r->request->format))
         return table_print(&table, r->request->format);
     report_say(r);
@@ -180,7 +214,6 @@ static void close_report(struct report *r)
 {
     evaluation_close(&r->evaluation);
     entrants_close(&r->measured);
-    recency_close(&r->recency);
     rows_close(&r->all);
     rows_close(&r->best);
     rows_close(&r->curves);
@@ -197,7 +230,7 @@ int report_run(const struct eval_request *o)
         return EXIT_ERROR;
     r->request = o;
     r->detailed = *o;
-    if (gather(r) && run_all(r) && run_best(r) && save_page(r) && answer(r)) {
+    if (read_limits(r) && gather(r) && run_all(r) && run_best(r) && save_page(r) && answer(r)) {
         evaluation_report(&r->evaluation);
         status = EXIT_FINE;
     }

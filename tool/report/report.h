@@ -1,19 +1,17 @@
-/* report.h - weir eval --report: one page with what to choose, why, and the
- * picture of it. */
+/* report.h - weir eval --report: one page with the advice, its reasons and charts. */
 #ifndef WEIR_REPORT_REPORT_H
 #define WEIR_REPORT_REPORT_H
 
 #include <stdio.h>
 
 #include "cli/units.h"
-#include "eval/recency.h"
 #include "eval/rows.h"
 #include "eval/screens.h"
 #include "report/choice.h"
 
 #define RECORDS_MEASURED ((uint64_t)1 << 20)          /* at most; see replay.h */
-#define RECORDS_MEASURED_GOING_ON ((uint64_t)1 << 18) /* as they are shown several times: */
-#define SHOWINGS 6
+#define RECORDS_MEASURED_GOING_ON ((uint64_t)1 << 18) /* HORIZON times as many keys may follow */
+#define RECORDS_LEAST 1000 /* fewer are not enough for a stream that continues */
 #define CURVE_POINTS 24
 
 struct report {
@@ -22,15 +20,15 @@ struct report {
     struct evaluation evaluation; /* its entrants: the best setting of each filter, at the end */
     struct entrants measured;     /* all that was measured */
     struct candidates candidates;
+    struct growth growth;
+    struct limits limits;
     struct choice choice;
-    struct choice finite; /* if no more records come, where that was not asked for */
-    struct recency recency;
     struct rows all;                  /* of measured */
     struct rows best, curves, groups; /* of the evaluation's entrants */
     double scale;                     /* records of the stream per record measured */
-    uint64_t distinct;                /* of those measured */
-    bool uniform, weighed;
-    bool going_on; /* judged by what comes after the records */
+    uint64_t enough; /* memory that meets the limits, if none of -m does; 0: unknown */
+    bool weighed;
+    bool going_on; /* advice for the records after these */
 };
 
 /* weir eval --report, in full; the exit status. */
@@ -41,17 +39,21 @@ void report_name(const struct report *r, FILE *page); /* of the stream */
 /* The parts of the page. False after a message. */
 void report_words(const struct report *r, FILE *page);  /* what to choose */
 bool report_charts(const struct report *r, FILE *page); /* pictures */
-void report_tables(const struct report *r, FILE *page); /* figures, and how they were got */
+void report_tables(const struct report *r, FILE *page); /* figures, and how they were measured */
 
-/* The first words of the words, for the terminal. */
+/* The advice, on standard output. */
 void report_say(const struct report *r);
 
-/* ---- words on entrants that the words and the tables of a report share ---- */
+/* ---- words that the parts of a report share ---- */
 
-struct shown words_wrong(const struct report *r, uint32_t entrant); /* share of wrong verdicts */
-struct shown words_size(const struct report *r, uint32_t memory);   /* of that index: 64 KiB */
+struct words {
+    char text[64];
+};
 
-/* "-a recent -m 64K": how to ask for it. */
+struct words words_range(struct range range);                     /* 0.1 % to 2 % */
+struct shown words_size(const struct report *r, uint32_t memory); /* of that index: 64 KiB */
+
+/* "-a recent -m 64K": the options for an entrant. */
 void words_filter(FILE *page, const struct report *r, uint32_t entrant);
 
 /* ---- weir eval --store --report: which screen to take, and the figures (screens_page.c) ---- */

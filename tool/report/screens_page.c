@@ -1,4 +1,4 @@
-/* screens_page.c - see report.h. */
+/* screens_page.c - the page of weir eval --store --report. See report.h. */
 #include "report/report.h"
 
 #include <stdlib.h>
@@ -21,8 +21,8 @@ static bool errs(const struct screen_row *row)
     return row->wrong > 0 || row->right < row->members;
 }
 
-/* The one that asks least, of those without error or of all; of two alike the smaller.
- * NULL if there is none. */
+/* The screen that asks least, of those without error or of all; the smaller of two equal ones.
+ * NULL: none. */
 static const struct screen_row *least(const struct screens *s, bool without_error)
 {
     const struct screen_row *best = NULL;
@@ -39,7 +39,7 @@ static const struct screen_row *least(const struct screens *s, bool without_erro
     return best;
 }
 
-/* ---- in words, for a page or the terminal ---- */
+/* ---- the advice, for a page or the terminal ---- */
 
 static void say_one(FILE *out, const struct screen_row *row)
 {
@@ -57,9 +57,9 @@ static void say_choice(FILE *out, const struct screens *s)
     const struct screen_row *exact = least(s, true), *any = least(s, false);
 
     if (!exact)
-        fprintf(out, "Each of these screens errs. ");
+        fprintf(out, "Each of these screens has errors. ");
     else {
-        fprintf(out, "Of those that did not err, ");
+        fprintf(out, "Of those without errors, ");
         say_one(out, exact);
         fprintf(out, ". ");
     }
@@ -88,7 +88,7 @@ static void put_stream(FILE *page, const struct eval_request *o)
         fprintf(page, " and %u more", o->inputs.count - 1);
 }
 
-/* The columns of the page, those that decide first: a narrow screen cuts off the rest. */
+/* Columns of the page, the important ones first: a narrow screen cuts off the rest. */
 static const char *const columns[] = {"screen", "memory_bytes", "precision",
                                       "recall", "calls",        "calls_share",
                                       "fpr",    "fnr",          "settings"};
@@ -119,7 +119,7 @@ static void put_table(FILE *page, const struct screens *s)
 {
     struct table t = screens_table(s);
 
-    fprintf(page, "<h2>What each got wrong, and asked for</h2>\n<div class=\"scroll\"><table "
+    fprintf(page, "<h2>Errors and calls of each screen</h2>\n<div class=\"scroll\"><table "
                   "class=\"all\">\n<thead><tr>");
     for (size_t i = 0; i < COLUMNS; i++)
         fprintf(page, "<th>%s</th>", columns[i]);
@@ -147,12 +147,14 @@ static void put_page(FILE *page, const struct screens *s)
     fprintf(page, "</p>\n</section>\n");
     put_table(page, s);
     fprintf(page,
-            "<h2>How to read this</h2>\n<ul>\n<li>Precision: of the records said to be of members, "
-            "the share that is. Recall: of those that are, the share said to be. FPR: of the "
-            "others, the share said to be of members. FNR: of the members, the share said not to "
-            "be.</li>\n<li>Calls: records for which the store was needed, one by one; <code>weir "
-            "check</code> asks for many at once, and for none twice in a batch.</li>\n<li>Truth is "
-            "the store, asked for every key. Every screen saw the same records in the same "
+            "<h2>How to read this</h2>\n<ul>\n<li>Precision: of the records reported as members, "
+            "the share that is. Recall: the share of the members that are reported. FPR: the share "
+            "of the others that are reported as members. FNR: the share of the members that are "
+            "not reported.</li>\n<li>Calls: records for which the store was needed, one by one; "
+            "<code>weir "
+            "check</code> asks for many at once, and for none twice in a batch.</li>\n<li>The "
+            "exact baseline "
+            "is the store, asked for every key. Every screen observed the same records in the same "
             "order.</li>\n<li>Made by weir %s.</li>\n</ul>\n</main>\n</body>\n</html>\n",
             weir_version());
 }
@@ -175,7 +177,7 @@ bool report_screens(const struct screens *s)
         put_page(page, s);
     whole = page && !ferror(page) && fclose(page) == 0;
     if (!whole)
-        fail("memory is short");
+        fail("out of memory");
     whole = whole &&
             replace_file(s->request->measures.report, write_text, &(struct weir_bytes){text, size});
     free(text);

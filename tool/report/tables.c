@@ -1,31 +1,29 @@
-/* tables.c - the figures of a report, and how they were got. */
+/* tables.c - the figures of a report, and how they were measured. */
 #include <string.h>
 
 #include "report/page.h"
 #include "report/report.h"
 
-static void put_row(const struct report *r, FILE *page, uint32_t entrant, bool with_memory)
+static void put_row(const struct report *r, FILE *page, uint32_t entrant)
 {
-    const struct entrant *v = &r->measured.entrant[entrant];
+    const struct outlook *o = &r->choice.outlook[entrant];
 
-    fprintf(page, "<tr%s>", entrant == r->choice.best ? " class=\"best\"" : "");
-    if (with_memory)
-        fprintf(page, "<th>%s</th>", words_size(r, r->candidates.candidate[entrant].memory).text);
-    fprintf(page, "<td><code>");
+    fprintf(page, "<tr%s><th>%s</th><td><code>", entrant == r->choice.best ? " class=\"best\"" : "",
+            words_size(r, r->candidates.candidate[entrant].memory).text);
     words_filter(page, r, entrant);
-    fprintf(page, "</code></td><td>%s</td><td>%s</td><td>%s</td></tr>\n",
-            words_wrong(r, entrant).text, show_percent(score_rate(&v->score, NEW)).text,
-            show_percent(score_rate(&v->score, OLD)).text);
+    fprintf(page, "</code></td><td>%s</td>", words_range(o->lost).text);
+    fprintf(page, "<td>%s</td><td>%s</td></tr>\n", words_range(o->passed).text,
+            o->meets ? "yes" : "no");
 }
 
 static void put_best(const struct report *r, FILE *page)
 {
     fprintf(page, "<h2>The best in each memory</h2>\n<div class=\"scroll\"><table>\n<thead><tr>"
-                  "<th>memory</th><th>filter</th><th>wrong</th><th>FPR</th><th>FNR</th></tr>"
-                  "</thead>\n<tbody>\n");
+                  "<th>memory</th><th>filter</th><th>new records lost</th><th>repeats passed</th>"
+                  "<th>meets the limits</th></tr></thead>\n<tbody>\n");
     for (uint32_t m = 0; m < r->candidates.memories; m++)
         if (r->choice.at[m] != UINT32_MAX)
-            put_row(r, page, r->choice.at[m], true);
+            put_row(r, page, r->choice.at[m]);
     fprintf(page, "</tbody></table></div>\n");
 }
 
@@ -57,6 +55,7 @@ static void put_all(const struct report *r, FILE *page)
 {
     struct table t = rows_table(&r->all);
 
+    t.column = rows_advice_columns;
     fprintf(page,
             "<details>\n<summary>All %zu filters and settings that were measured</summary>\n"
             "<div class=\"scroll\"><table class=\"all\">\n<thead><tr>",
@@ -77,36 +76,32 @@ static void put_sample(const struct report *r, FILE *page)
     if (s->halvings)
         fprintf(page,
                 "<li><b>A sample was measured:</b> all %s records of one key in %.0f, chosen "
-                "by hash, by filters with 1/%.0f of the memory that is written here. Errors "
-                "depend on ratios alone, so they are those of the whole stream, but for "
+                "by hash, by filters with 1/%.0f of the memory in the tables above. Error rates "
+                "depend on ratios alone, so they are those of the whole stream, except for "
                 "chance; the table of all filters has the memory that was used. <code>weir "
                 "eval</code> without <code>--report</code> measures every record.</li>\n",
                 show_whole((double)s->count).text, r->scale, r->scale);
     if (s->cut)
         fprintf(page,
                 "<li><b>Only the beginning was measured:</b> %s records. The stream is long, "
-                "and its keys are too few to choose some of them. <code>weir eval</code> "
+                "and has too few keys to choose some of them. <code>weir eval</code> "
                 "without <code>--report</code> measures every record.</li>\n",
                 show_whole((double)s->count).text);
 }
 
 static void put_outlook(const struct report *r, FILE *page)
 {
-    double renewed = r->evaluation.arrivals.replay.renewed;
-
-    if (r->going_on)
-        fprintf(
-            page,
-            "<li><b>A stream that goes on</b> was measured: after these records came as many "
-            "new keys as fill any filter, then the records five times, and the last time "
-            "counted. Each time %s of their keys were others: as many, of the keys that came "
-            "equally often, as it takes for those of the first third of the records to come again "
-            "in the others as they did. What comes again later than that cannot be predicted. "
-            "<code>--finite</code> measures the records as they are.</li>\n",
-            show_percent(renewed).text);
-    else if (!r->request->measures.finite)
-        fprintf(page, "<li>Hardly any new keys come: a stream that goes on like this errs as these "
-                      "records do.</li>\n");
+    if (!r->going_on)
+        return;
+    fprintf(page,
+            "<li><b>Intervals</b> are for a stream of up to %d times as many records. The lower "
+            "end is the best quarter of the records, measured from an empty filter. The upper "
+            "end is the worst quarter, measured after as many unique keys as may arrive by then "
+            "(%s, at the higher rate of the last two quarters, plus 10 %%). In addition it counts "
+            "every new "
+            "key as a repeat of one of the oldest keys, which a filter may have evicted. "
+            "<code>--finite</code> measures the records alone.</li>\n",
+            HORIZON, show_whole(r->growth.horizon).text);
 }
 
 void report_tables(const struct report *r, FILE *page)
@@ -115,18 +110,16 @@ void report_tables(const struct report *r, FILE *page)
     put_all(r, page);
     fprintf(page,
             "<h2>How to read this</h2>\n<ul>\n"
-            "<li>FPR: of the records whose key was new, the share that was said to be seen. FNR: "
-            "of the repeats, the share that was said to be new. Wrong: both together, of all "
-            "records%s.</li>\n<li>Truth is an exact memory of all keys. Every filter saw the same "
-            "records "
-            "in the same order%s.</li>\n",
-            r->weighed ? ", each counted as much as it matters" : "",
-            r->request->measures.permutations ? ", shuffled several times" : "");
+            "<li>New records lost (fpr): the share of the records with a new key that were "
+            "reported as seen. Repeats passed (fnr): the share of the repeats that were reported "
+            "as new%s.</li>\n<li>The exact baseline is a set of all keys. Every filter observed "
+            "the same records in the same order. The charts show these records alone.</li>\n",
+            r->weighed ? ", each counted by its importance" : "");
     put_sample(r, page);
     put_outlook(r, page);
     fprintf(page,
-            "<li>Settings that were tried: each filter as it comes, and with ceilings of false "
-            "positives from 50 %% to 0.1 %%, unless the command line said which.</li>\n"
+            "<li>Each filter was opened with half the limit of lost records (<code>-e</code>), so "
+            "that chance does not exceed the limit. Less than 64 KiB is not advised.</li>\n"
             "<li>Made by weir %s; <code>--seed %s</code> repeats it.</li>\n</ul>\n",
             weir_version(), r->measured.seed);
 }

@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #include "cli/messages.h"
-#include "cli/read_at.h"
-#include "unpack/magic.h"
+#include "cli/inputs.h"
+#include "store/magic.h"
 
 /* ---- loading ---- */
 
@@ -20,10 +20,10 @@ struct bytes {
     size_t size;
 };
 
-/* A file is loaded from where it lies, so that its bytes are in memory once. */
+/* Files are mapped while they are loaded, so their bytes are in memory once. */
 struct file_loading {
     struct bytes file;
-    bool view; /* leave cells where they lie */
+    bool view; /* keep the cells in the mapping */
     bool good;
     struct weir_error error;
     struct stored *filters;
@@ -31,7 +31,7 @@ struct file_loading {
     weir_sketch *sketch;
 };
 
-static const char changed[] = "%s was changed while it was being read; try again";
+static const char changed[] = "%s: changed while it was read; try again";
 
 static bool open_mapped(struct mapped *m, const char *path)
 {
@@ -39,14 +39,14 @@ static bool open_mapped(struct mapped *m, const char *path)
     const char *why;
 
     if (stat(path, &st) == 0 && (S_ISDIR(st.st_mode) || (S_ISREG(st.st_mode) && st.st_size == 0)))
-        return reject("%s is %s, not a filter file; 'weir build -o F KEYS' makes one", path,
-                      S_ISDIR(st.st_mode) ? "a directory" : "empty");
+        return reject("%s: %s, not a filter file; 'weir build -o F KEYS' builds one", path,
+                      S_ISDIR(st.st_mode) ? "directory" : "empty");
     why = mapped_open(m, path);
     return !why || reject("cannot open %s: %s", path, why);
 }
 
-/* Let load() have its bytes. False after a message if there are none, or if they
- * were changed meanwhile; then what it had made is lost, and the run at its end. */
+/* Call load() with the bytes of the file. False after a message if it cannot be read, or if it
+ * changed meanwhile; the result is then leaked, as the run ends. */
 static bool load_mapped(struct file_loading *l, const char *path, void (*load)(void *loading),
                         struct mapped *m)
 {
@@ -54,7 +54,7 @@ static bool load_mapped(struct file_loading *l, const char *path, void (*load)(v
     if (!open_mapped(m, path))
         return false;
     l->file = (struct bytes){(const uint8_t *)m->data, m->size};
-    if (l->view && m->size > 0) /* no more than the pages that are asked for */
+    if (l->view && m->size > 0) /* no read-ahead */
         posix_madvise(m->data, m->size, POSIX_MADV_RANDOM);
     return (m->size > 0 && mapped_read(m, load, l)) || reject(changed, path);
 }
@@ -78,8 +78,8 @@ static void step_over(struct bytes *at, size_t size)
     *at = (struct bytes){at->data + size, at->size - size};
 }
 
-/* The next part of a kind that is known here; others are stepped over. Of its cells
- * nothing is read yet. False at the end, and if it is damaged: then with a message. */
+/* The next part of a known kind; others are skipped. Does not read its cells. False at the end, and
+ * with an error if the data is damaged. */
 static bool next_part(struct bytes *at, struct weir_part *part, struct weir_error *error)
 {
     while (at->size > 0) {
@@ -106,14 +106,14 @@ static bool take_note(struct stored *s, struct bytes at, struct weir_part *part,
     return true;
 }
 
-/* All shards; *size becomes the bytes of all. */
+/* Load all shards; *size becomes their total size. */
 static bool take_filter(struct file_loading *l, struct bytes at, size_t *size)
 {
     struct shards *shards = &l->filters->shards;
 
     if (shards->count > 0) {
         strcpy(l->error.text,
-               "it holds more than one filter; 'weir merge -o F A B' makes one of two");
+               "contains more than one filter; merge filters with 'weir merge -o F A B'");
         return false;
     }
     shards->viewed = l->view;
@@ -129,11 +129,12 @@ static bool take_part(struct file_loading *l, struct bytes at, struct weir_part 
         return take_note(l->filters, at, part, &l->error);
     if (part->kind == WEIR_PART_FILTER)
         return take_filter(l, at, &part->size);
-    strcpy(l->error.text, part->kind == WEIR_PART_SCREEN
-                              ? "it holds a screen, not a filter; 'weir check --state' and "
-                                "'weir info' take it"
-                              : "it holds counts, not a filter; 'weir count', 'weir top', "
-                                "'weir merge' and 'weir info' take it");
+    strcpy(l->error.text,
+           part->kind == WEIR_PART_SCREEN
+               ? "contains a screen, not a filter; use it with 'weir check --state' or "
+                 "'weir info'"
+               : "contains counts, not a filter; use it with 'weir count', 'weir top', "
+                 "'weir merge' or 'weir info'");
     return false;
 }
 
@@ -153,8 +154,10 @@ static void take_parts(void *loading)
     l->good = good && at.size == 0 && l->filters->shards.count > 0;
     if (good && at.size == 0 && !l->good && l->filters->has_state)
         strcpy(l->error.text,
-               "it says where a run with --at goes on; the filter is in its servers, "
-               "and 'weir info --at URL' shows it");
+               strncmp(l->filters->state.config, "near ", 5) == 0
+                   ? "contains texts, not a filter; continue with 'weir dedup --near'"
+                   : "state of a run with --at; the filter is in its servers: use 'weir info --at "
+                     "URL'");
 }
 
 static enum file_kind file_kind_of(const char *path)
@@ -176,12 +179,12 @@ bool file_is_ours(const char *path)
 static bool begin_load(struct file_loading *l, struct stored *s)
 {
     memset(s, 0, sizeof *s);
-    *l = (struct file_loading){.filters = s, .error = {.text = "its parts do not belong together"}};
+    *l = (struct file_loading){.filters = s, .error = {.text = "damaged: its parts do not match"}};
     s->shards.w = calloc(SHARDS_MAX, sizeof *s->shards.w);
-    return s->shards.w || reject("memory is short");
+    return s->shards.w || reject("out of memory");
 }
 
-/* What was in the file has been looked at. */
+/* Report the result of loading. */
 static bool finish_load(const struct file_loading *l, const char *path)
 {
     struct stored *s = l->filters;
@@ -192,7 +195,7 @@ static bool finish_load(const struct file_loading *l, const char *path)
                       path, path);
     if (!l->good && !file_is_ours(path))
         return reject("%s is not a filter file; 'weir build -o F %s' makes one from its lines, "
-                      "'weir filter --keys %s' does so on the fly",
+                      "'weir filter --keys %s' uses its lines directly",
                       path, path, path);
     if (!l->good)
         return reject("%s: %s", path, l->error.text);
@@ -229,9 +232,9 @@ void file_describe_keys(char note[NOTE_MAX], const char *keys)
     snprintf(note, NOTE_MAX, *keys ? WEIR_KEYS_NOTE "%s" : "%s", keys);
 }
 
-/* ---- asked where they lie ---- */
+/* ---- views: filters in mapped files ---- */
 
-/* The file that is asked where there is one, up to the end of the run. */
+/* The single view of a run, mapped until its end. */
 static struct view viewed;
 
 static bool ages(const char *config)
@@ -265,7 +268,7 @@ bool file_view(struct stored *s, const char *path)
 }
 
 struct file_question {
-    const weir_filter *w;
+    weir_shared *s;
     const struct weir_key *keys;
     size_t n;
     uint8_t *verdicts;
@@ -275,24 +278,21 @@ static void ask_viewed(void *question)
 {
     const struct file_question *q = question;
 
-    weir_ask_many(q->w, q->keys, q->n, q->verdicts);
+    weir_shared_ask_many(q->s, q->keys, q->n, q->verdicts);
 }
 
-/* Any thread may come upon the change, and none has an answer then: the run is over. */
-void view_ask(const struct view *v, const weir_filter *w, const struct weir_key *keys, size_t n,
+/* If the file has changed, end the process here: no thread can get an answer, and locks may be
+ * held. */
+void view_ask(const struct view *view, weir_shared *s, const struct weir_key *keys, size_t n,
               uint8_t *verdicts)
 {
-    struct file_question q = {w, keys, n, verdicts};
+    const struct view *v = view ? view : &viewed;
+    struct file_question q = {s, keys, n, verdicts};
 
     if (mapped_read(&v->file, ask_viewed, &q))
         return;
     fail(changed, v->path);
     _exit(EXIT_ERROR);
-}
-
-void answer_by_viewing(weir_filter *w, const struct weir_key *keys, size_t n, uint8_t *verdicts)
-{
-    view_ask(&viewed, w, keys, n, verdicts);
 }
 
 struct error_question {
@@ -332,10 +332,9 @@ bool file_verify(const char *path)
     return load_file(&l, path, verify) && (l.good || reject("%s: %s", path, l.error.text));
 }
 
-/* ---- what is in it? ---- */
+/* ---- types of files ---- */
 
-/* The kind of the first part that is no note; 0 if there is none. Looked at
- * without reading it all. */
+/* The kind of the first part that is not a note; 0 if there is none. Reads only the headers. */
 static uint32_t kind_of(const char *path)
 {
     uint8_t head[16];
@@ -383,13 +382,14 @@ static void take_sketch(void *loading)
         weir_sketch_load_buffer(&l->sketch, at.data, at.size, NULL, NULL, &l->error) != WEIR_OK)
         return;
     step_over(&at, part.size);
-    strcpy(l->error.text, "it holds more than one sketch; 'weir merge -o F A B' makes one of two");
+    strcpy(l->error.text,
+           "contains more than one sketch; merge sketches with 'weir merge -o F A B'");
     l->good = !next_part(&at, &part, &l->error) && at.size == 0;
 }
 
 weir_sketch *file_load_sketch(const char *path)
 {
-    struct file_loading l = {.error = {.text = "it holds no sketch"}};
+    struct file_loading l = {.error = {.text = "contains no sketch"}};
 
     if (!load_file(&l, path, take_sketch))
         return NULL;
@@ -428,8 +428,7 @@ static void take_screen(void *loading)
 
 bool file_load_screen(struct stored_screen *s, const char *path)
 {
-    struct file_loading l = {.screen = s,
-                             .error = {.text = "it does not hold what 'weir check' saves"}};
+    struct file_loading l = {.screen = s, .error = {.text = "not a state of 'weir check'"}};
 
     memset(s, 0, sizeof *s);
     if (!load_file(&l, path, take_screen))
@@ -443,7 +442,6 @@ bool file_load_screen(struct stored_screen *s, const char *path)
 
 /* ---- saving ---- */
 
-/* What a state file is to hold. */
 struct contents {
     const char *note;
     const struct shards *shards;

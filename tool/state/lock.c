@@ -1,15 +1,13 @@
 /* lock.c - see lock.h.
  *
- * An advisory lock (flock) on the file itself: it ends with the process, however
- * that ends, and leaves nothing behind. The file is replaced when it is saved;
- * the new one is locked before it takes the name, so that whatever has the name
- * is locked at every moment. Who gets a lock looks whether the name still means
- * the file that he locked; if not he begins again.
+ * An advisory lock (flock) on the file itself ends with the process, however it ends. The file is
+ * replaced when it is saved; the new file is locked before it gets the name. A waiting run that
+ * then gets the lock of the old file notices that the name belongs to another file, and starts
+ * again.
  *
- * Where there is no file yet, a file .NAME.weir-lock stands for it until the
- * first save. It appears complete and locked, with a text in it by which it is
- * known as ours: one that a crash left is locked and used like a new one, and a
- * file of that name with another content is left alone. */
+ * If the file does not exist yet, a marker file .NAME.weir-lock is locked instead until the first
+ * save. It is created complete and locked, with a text that identifies it. A marker left by a crash
+ * is locked and used again; a file of that name with other content is not touched. */
 #include "state/lock.h"
 
 #include <errno.h>
@@ -20,18 +18,17 @@
 #include <unistd.h>
 
 #include "cli/messages.h"
-#include "cli/read_at.h"
+#include "cli/inputs.h"
 #include "cli/signals.h"
-#include "state/place.h"
-#include "state/temporary.h"
+#include "state/target.h"
 
 static const char mark[] = "weir: while this file is locked, a run is making a file here.\n";
 
 static struct {
     char path[PATH_MAX];   /* of the file */
-    char marker[PATH_MAX]; /* what stands for it */
+    char marker[PATH_MAX]; /* the marker for a missing file */
     int file, stand_in;    /* locked, or -1 */
-    struct stat stood_in;  /* which file stand_in is; asked when it is locked, not when it goes */
+    struct stat stood_in;  /* identifies stand_in; read when it is locked */
 } held = {.file = -1, .stand_in = -1};
 
 enum attempt { LOCKED, BUSY, CHANGED, NOT_OURS, IMPOSSIBLE };
@@ -61,7 +58,7 @@ static enum attempt lock_existing(const char *path, int *fd, struct stat *st)
     if (*fd < 0)
         return errno == ENOENT ? CHANGED : IMPOSSIBLE;
     result = fstat(*fd, st) == 0 ? try_lock(*fd) : IMPOSSIBLE;
-    if (result == LOCKED && !place_holds(path, st))
+    if (result == LOCKED && !target_is(path, st))
         result = CHANGED;
     if (result != LOCKED) {
         int error = errno;
@@ -73,13 +70,13 @@ static enum attempt lock_existing(const char *path, int *fd, struct stat *st)
     return result;
 }
 
-/* ---- where there is no file yet ---- */
+/* ---- missing files ---- */
 
 static void remove_marker(void)
 {
     if (held.stand_in < 0)
         return;
-    if (place_holds(held.marker, &held.stood_in))
+    if (target_is(held.marker, &held.stood_in))
         unlink(held.marker);
     close(held.stand_in);
     held.stand_in = -1;
@@ -100,7 +97,7 @@ static bool write_mark(int fd)
 }
 
 /* A marker of our own, locked before it can be seen. */
-static enum attempt make_marker(const struct place *p)
+static enum attempt make_marker(const struct target_path *p)
 {
     static struct temporary t;
     bool made;
@@ -113,7 +110,7 @@ static enum attempt make_marker(const struct place *p)
         held.stand_in = t.fd;
         return LOCKED;
     }
-    temporary_drop(&t);
+    temporary_remove(&t);
     int error = errno;
     close(t.fd);
     errno = error;
@@ -127,13 +124,13 @@ static bool is_marker(int fd)
     return read_at(fd, text, sizeof text, 0) == (ssize_t)strlen(mark) && strcmp(text, mark) == 0;
 }
 
-/* One that is there: another run's, or left by a crash. */
+/* An existing marker: of another run, or left by a crash. */
 static enum attempt take_marker(void)
 {
     int fd;
     enum attempt result = lock_existing(held.marker, &fd, &held.stood_in);
 
-    if (result == IMPOSSIBLE) /* a link, or a file that is closed to us */
+    if (result == IMPOSSIBLE) /* a link, or no permission */
         return NOT_OURS;
     if (result == LOCKED && !is_marker(fd)) {
         close(fd);
@@ -143,7 +140,7 @@ static enum attempt take_marker(void)
     return result;
 }
 
-static enum attempt lock_absent(const struct place *p)
+static enum attempt lock_absent(const struct target_path *p)
 {
     enum attempt result;
     struct stat st;
@@ -160,17 +157,19 @@ static enum attempt lock_absent(const struct place *p)
     return result;
 }
 
-/* ---- one of the two ---- */
+/* ---- both ---- */
 
 static bool refuse(enum attempt why, const char *path)
 {
     return why == NOT_OURS
-               ? reject("cannot save %s: %s is in the way, which is not a lock of this program; "
-                        "move it, or name another file",
-                        path, held.marker)
-               : reject("%s is in use by another run that will replace it; wait until that has "
-                        "ended, or name another file",
-                        path);
+               ? reject(
+                     "cannot save %s: %s exists and is not a lock of weir; move it, or use another "
+                     "file",
+                     path, held.marker)
+               : reject(
+                     "%s: in use by another run that will replace it; wait until that run ends, or "
+                     "use another file",
+                     path);
 }
 
 /* This file system has no locks, or the file is not ours to lock: saving reports the latter. Any
@@ -186,10 +185,10 @@ static bool can_do_without(int error)
     return false;
 }
 
-static bool take_lock(const struct place *p, const char *path)
+static bool take_lock(const struct target_path *p, const char *path)
 {
     struct stat st;
-    enum attempt result = p->there ? lock_existing(p->path, &held.file, &st) : lock_absent(p);
+    enum attempt result = p->exists ? lock_existing(p->path, &held.file, &st) : lock_absent(p);
 
     while (result == CHANGED)
         result =
@@ -202,31 +201,30 @@ static bool take_lock(const struct place *p, const char *path)
     return true;
 }
 
-/* Is the file that was locked still the one of this name? If the system does not
- * say, it is not. */
+/* Does the name still belong to the locked file? */
 static bool is_held(const char *path)
 {
     struct stat st;
 
-    return held.file >= 0 && fstat(held.file, &st) == 0 && place_holds(path, &st);
+    return held.file >= 0 && fstat(held.file, &st) == 0 && target_is(path, &st);
 }
 
 bool lock_file(const char *path)
 {
-    static struct place p;
+    static struct target_path p;
     bool again;
 
-    if (!place_find(&p, path))
+    if (!target_find(&p, path))
         return false;
     again = strcmp(p.path, held.path) == 0 && (held.file >= 0 || held.stand_in >= 0);
-    if (p.in_place || (again && !p.there && held.stand_in >= 0) ||
-        (again && p.there && is_held(p.path)))
+    if (p.in_place || (again && !p.exists && held.stand_in >= 0) ||
+        (again && p.exists && is_held(p.path)))
         return true;
-    if (again && p.there)
-        return reject(
-            "%s was made or replaced by another program during this run; that file is kept, and "
-            "this run is not saved",
-            path);
+    if (again && p.exists)
+        return reject("%s: created or replaced by another program during this run; that file is "
+                      "kept, and this "
+                      "run is not saved",
+                      path);
     lock_end();
     signals_at_end(lock_end);
     return take_lock(&p, path);

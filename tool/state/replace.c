@@ -1,7 +1,7 @@
 /* replace.c - see replace.h.
  *
- * Write a file that has no name yet, fsync, give it the name, fsync the
- * directory. A crash leaves the old file or the new one. */
+ * Write an unnamed file, fsync it, give it the name, fsync the directory. After a crash either the
+ * old or the new file exists. */
 #include "state/replace.h"
 
 #include <errno.h>
@@ -11,10 +11,9 @@
 #include <unistd.h>
 
 #include "cli/messages.h"
-#include "cli/read_at.h"
+#include "cli/inputs.h"
 #include "state/lock.h"
-#include "state/place.h"
-#include "state/temporary.h"
+#include "state/target.h"
 
 struct file_sink {
     int fd, error;
@@ -22,7 +21,7 @@ struct file_sink {
     uint8_t buffer[65536];
 };
 
-#define TOLD -1 /* what there was to be written from failed, and it was said why */
+#define REPORTED -1 /* the source of the data failed, and printed a message */
 
 static bool drain(struct file_sink *s, const uint8_t *data, size_t size)
 {
@@ -62,7 +61,7 @@ static bool write_all(struct file_sink *s, writes_to_sink write, const void *wha
     if (status == WEIR_NO_MEMORY)
         s->error = ENOMEM;
     if (status == WEIR_BAD_DATA)
-        s->error = TOLD;
+        s->error = REPORTED;
     if (status != WEIR_OK || !drain(s, s->buffer, s->used))
         return false;
     if (fsync(s->fd) != 0 && errno != EINVAL)
@@ -82,16 +81,16 @@ static void sync_directory(const char *folder)
 
 static bool refuse(const char *path, int error)
 {
-    return error != TOLD && reject("cannot save %s: %s", path, strerror(error));
+    return error != REPORTED && reject("cannot save %s: %s", path, strerror(error));
 }
 
 bool replace_possible(const char *path)
 {
-    static struct place p;
+    static struct target_path p;
 
-    if (!place_find(&p, path))
+    if (!target_find(&p, path))
         return false;
-    if (p.there && S_ISDIR(p.st.st_mode))
+    if (p.exists && S_ISDIR(p.st.st_mode))
         return refuse(path, EISDIR);
     if (access(p.in_place ? path : p.folder, W_OK) != 0)
         return refuse(path, errno);
@@ -100,14 +99,14 @@ bool replace_possible(const char *path)
 
 bool replace_spares(const char *path, const char *begin, const char *within, const char *kind)
 {
-    static struct place p;
+    static struct target_path p;
     char head[1025];
 
-    if (!place_find(&p, path))
+    if (!target_find(&p, path))
         return false;
     if (!p.in_place && access(p.folder, W_OK) != 0)
         return refuse(path, errno);
-    if (!p.there || p.in_place || p.st.st_size == 0)
+    if (!p.exists || p.in_place || p.st.st_size == 0)
         return true;
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     ssize_t n = fd >= 0 ? read_at(fd, head, sizeof head - 1, 0) : -1;
@@ -123,10 +122,10 @@ bool replace_spares(const char *path, const char *begin, const char *within, con
                   kind);
 }
 
-/* The new file belongs to whom the old one did, and is as private. */
-static void inherit(int fd, const struct place *p)
+/* Copy owner and mode of the old file. */
+static void inherit(int fd, const struct target_path *p)
 {
-    if (!p->there)
+    if (!p->exists)
         return;
     (void)!fchown(fd, p->st.st_uid, p->st.st_gid);
     (void)!fchmod(fd, p->st.st_mode & 0777);
@@ -134,7 +133,7 @@ static void inherit(int fd, const struct place *p)
 
 static struct file_sink sink; /* one save at a time */
 
-/* The error, or 0. */
+/* Returns the error, or 0. */
 static int write_to(int fd, writes_to_sink write, const void *what)
 {
     sink.fd = fd;
@@ -158,25 +157,26 @@ static bool write_in_place(const char *path, writes_to_sink write, const void *w
     return error ? refuse(path, error) : true;
 }
 
-/* A name that was free when it was claimed is not taken from another. */
-static bool publish(struct temporary *t, const struct place *p)
+/* If the file did not exist when it was locked, do not replace one that was created since. */
+static bool publish(struct temporary *t, const struct target_path *p)
 {
-    return p->there ? temporary_replace(t, p->path) : temporary_link(t, p->path);
+    return p->exists ? temporary_replace(t, p->path) : temporary_link(t, p->path);
 }
 
-static bool replace(const struct place *p, const char *path, writes_to_sink write, const void *what)
+static bool replace(const struct target_path *p, const char *path, writes_to_sink write,
+                    const void *what)
 {
     static struct temporary t;
     int error;
 
-    if (!temporary_open(&t, p->folder, p->there ? 0600 : 0666))
+    if (!temporary_open(&t, p->folder, p->exists ? 0600 : 0666))
         return refuse(path, errno);
     inherit(t.fd, p);
     lock_next(t.fd);
     error = write_to(t.fd, write, what);
     if (!error && !publish(&t, p))
         error = errno;
-    temporary_drop(&t);
+    temporary_remove(&t);
     if (error) {
         close(t.fd);
         return refuse(path, error);
@@ -188,9 +188,9 @@ static bool replace(const struct place *p, const char *path, writes_to_sink writ
 
 bool replace_file(const char *path, writes_to_sink write, const void *what)
 {
-    static struct place p;
+    static struct target_path p;
 
-    if (!place_find(&p, path) || !lock_file(path))
+    if (!target_find(&p, path) || !lock_file(path))
         return false;
     return p.in_place ? write_in_place(path, write, what) : replace(&p, path, write, what);
 }
@@ -205,13 +205,13 @@ static bool put_text(int fd, const char *text, size_t size)
     return false;
 }
 
-bool replace_text(const char *path, const char *text, size_t size)
+bool replace_text(const char *path, const char *text, size_t size, bool durable)
 {
     static struct temporary t;
-    static struct place p;
+    static struct target_path p;
     bool ok;
 
-    if (!place_look(&p, path))
+    if (!target_resolve(&p, path))
         return false;
     if (p.in_place) {
         int fd = open(path, O_WRONLY | O_CLOEXEC);
@@ -222,7 +222,10 @@ bool replace_text(const char *path, const char *text, size_t size)
     if (!temporary_open(&t, p.folder, 0666))
         return false;
     inherit(t.fd, &p);
-    ok = put_text(t.fd, text, size) && temporary_replace(&t, p.path);
-    temporary_drop(&t);
+    ok = put_text(t.fd, text, size) && (!durable || fsync(t.fd) == 0) &&
+         temporary_replace(&t, p.path);
+    if (ok && durable)
+        sync_directory(p.folder);
+    temporary_remove(&t);
     return close(t.fd) == 0 && ok;
 }

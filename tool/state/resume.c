@@ -1,10 +1,10 @@
 /* resume.c - see resume.h.
  *
- * A file is the one that was being read if it is at least as long as what was
- * read, and begins and goes on as that did (trace.h). That is so of what it holds, whether it is
- * compressed or not: a log that was compressed when it was rotated is still that log. Its number on
- * the disk (inode) alone says little: the next file may get it. But it decides between files that
- * look alike, and it is all there is where nothing had been read. */
+ * A file is the one that was being read if it is at least as long as the part that was read, and
+ * the hashes of the start and of the end of that part match (trace in pipe/position.h). For
+ * compressed files, the decompressed bytes are compared: a log that was compressed during rotation
+ * is still the same log. The inode alone is not sufficient, because the next file may reuse it. It
+ * decides between files with equal bytes, and it is used if nothing had been read. */
 #include "state/resume.h"
 
 #include <dirent.h>
@@ -18,15 +18,14 @@
 #include <unistd.h>
 
 #include "cli/messages.h"
-#include "cli/read_at.h"
+#include "cli/inputs.h"
 #include "cli/signals.h"
-#include "unpack/file.h"
+#include "unpack/unpack.h"
 
-/* LIKE: the bytes are right, the inode is not; ROTATED: and its name is that of a rotated log.
- * UNREAD: errno says why. */
+/* LIKE: equal bytes, other inode. ROTATED: also named like a rotated log. UNREAD: see errno. */
 enum likeness { UNREAD = -1, OTHER, LIKE, ROTATED, SAME };
 
-/* A file that is looked at. */
+/* A candidate. */
 struct looked_at {
     char path[PATH_MAX];
     struct stat st;
@@ -40,12 +39,12 @@ struct search {
     struct trace_hash hash;
     struct resume_rules rules;
     char folder[PATH_MAX], name[PATH_MAX];
-    struct looked_at named; /* what has the name now */
+    struct looked_at named; /* the file that has the name now */
     struct looked_at best, second;
-    struct looked_at unread; /* one beside it that could not be read; path is empty if none */
+    struct looked_at unread; /* a candidate that could not be read; or an empty path */
 };
 
-/* Do its bytes before the end of what was read give this hash? */
+/* Compare the hash of `size` bytes at an offset. */
 static enum likeness compare_bytes(int fd, struct trace_hash hash, uint64_t at, uint32_t size,
                                    const char *wanted)
 {
@@ -60,7 +59,7 @@ static enum likeness compare_bytes(int fd, struct trace_hash hash, uint64_t at, 
     return size == 0 || strcmp(text, wanted) == 0 ? LIKE : OTHER;
 }
 
-/* As it lies there. */
+/* Without decompression. */
 static enum likeness compare_plain(int fd, const struct stat *st, const struct search *s)
 {
     const struct input_mark *m = &s->state->mark;
@@ -82,8 +81,8 @@ static bool gives(struct trace_hash hash, const char *bytes, uint32_t size, cons
     return size == 0 || strcmp(text, wanted) == 0;
 }
 
-/* Decompressed, as far as was read then. Damaged data are another file's. A read that failed or was
- * interrupted decides nothing. */
+/* Compare decompressed bytes up to the offset. Damaged data belongs to another file. A failed or
+ * interrupted read is UNREAD. */
 static enum likeness compare_unpacked(int fd, const struct search *s)
 {
     static char block[UNPACK_BLOCK];
@@ -101,7 +100,7 @@ static enum likeness compare_unpacked(int fd, const struct search *s)
             trace_add(&t, block, (size_t)n);
         left -= n > 0 ? (size_t)n : 0;
         if (t.head_size >= m->head_size && !gives(s->hash, t.head, m->head_size, m->head))
-            n = 0; /* there is no need to read on */
+            n = 0; /* it differs */
     }
     int error = signals_caught() ? EINTR : n < 0 ? unpack_error(f.unpack) : 0;
     unpacked_close(&f);
@@ -126,7 +125,7 @@ static enum likeness compare(int fd, struct looked_at *c, const struct search *s
     if (!s->rules.plain && !magic_of_file(fd, &kind))
         return UNREAD;
     c->packed = magic_is_packed(kind);
-    if (m->head_size + m->tail_size == 0) /* there is nothing to compare */
+    if (m->head_size + m->tail_size == 0) /* nothing had been read */
         return same ? SAME : OTHER;
     if (m->tail_size > s->state->position.offset)
         return OTHER;
@@ -157,7 +156,7 @@ static bool same_file(const struct stat *a, const struct stat *b)
     return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
 }
 
-/* The two that are most like it. */
+/* Keep the two best candidates. */
 static void rank(struct search *s, const struct looked_at *c)
 {
     if (c->is <= OTHER || (s->best.is != OTHER && same_file(&c->st, &s->best.st)))
@@ -177,7 +176,7 @@ static bool join(char out[PATH_MAX], const char *folder, const char *name)
     return snprintf(out, PATH_MAX, "%s/%s", folder, name) < PATH_MAX;
 }
 
-/* log -> log.1, log-20251231, log.3.gz: as programs that rotate logs name them. */
+/* log.1, log-20251231 or log.3.gz for log. */
 static bool is_rotation_of(const char *name, const char *log)
 {
     static const char *const endings[] = {"", ".gz", ".bz2", ".xz", ".zst"};
@@ -194,14 +193,14 @@ static bool is_rotation_of(const char *name, const char *log)
     return false;
 }
 
-/* Records that passed are bytes of the log too: where all did, the output goes on as it does. */
+/* The output is not a candidate: if all records passed, its bytes equal the log. */
 static bool is_written(const struct search *s, const struct stat *st)
 {
     return s->rules.output && same_file(st, s->rules.output);
 }
 
-/* Show every file of the directory, but the one that has the name and the output, to visit. False
- * after a message if there may be files that were not looked at. */
+/* Call visit() for each regular file of the directory, except the named file and the output. False
+ * after a message if the directory could not be read completely. */
 static bool for_each_other(struct search *s,
                            void (*visit)(struct search *s, const char *name, const char *path))
 {
@@ -232,7 +231,8 @@ static void rank_file(struct search *s, const char *name, const char *path)
     if (c.is == LIKE && is_rotation_of(name, s->name))
         c.is = ROTATED;
     rank(s, &c);
-    if (c.is == UNREAD && c.error != EACCES && c.error != EPERM) /* what is not ours is not it */
+    if (c.is == UNREAD && c.error != EACCES &&
+        c.error != EPERM) /* files of other users are not candidates */
         s->unread = c;
 }
 
@@ -244,8 +244,7 @@ static bool is_later(const struct stat *a, const struct stat *b)
                                                   : a->st_mtim.tv_nsec > b->st_mtim.tv_nsec;
 }
 
-/* A later log between the one that was being read and the one that has the name
- * now: second becomes one. */
+/* Find a log that is newer than the best candidate: it was rotated after it. */
 static void find_between(struct search *s, const char *name, const char *path)
 {
     struct stat st;
@@ -266,34 +265,37 @@ static bool refuse(const struct search *s, const char *saved)
     unsigned long long offset = s->state->position.offset;
 
     if (s->best.is != OTHER)
-        return reject("%s was read to byte %llu, and both %s and %s go on from there: one cannot "
-                      "tell which is meant; remove one, or leave --resume out",
-                      name, offset, s->best.path, s->second.path);
+        return reject(
+            "%s: was read to byte %llu, and both %s and %s continue from there; remove one, or "
+            "remove --resume",
+            name, offset, s->best.path, s->second.path);
     if (!now->st.st_ino)
-        return reject("cannot open %s, and no file beside it is the one that %s was reading", name,
-                      saved);
+        return reject("cannot open %s, and no file in its directory is the one that %s was reading",
+                      name, saved);
     if (now->st.st_ino == s->state->mark.inode && !now->packed &&
         (uint64_t)now->st.st_size < offset)
-        return reject("%s was cut short: %s had read it to byte %llu, and no file beside it holds "
-                      "these; leave --resume out to read it from the start",
-                      name, saved, offset);
-    return reject("%s is not the file that %s was reading to byte %llu, and no file beside it is; "
-                  "leave --resume out to read it from the start",
-                  name, saved, offset);
+        return reject(
+            "%s: was truncated: %s had read it to byte %llu, and no file in its directory "
+            "contains that part; remove --resume to read it from the start",
+            name, saved, offset);
+    return reject(
+        "%s: not the file that %s had read to byte %llu, and no file in its directory is; "
+        "remove --resume to read it from the start",
+        name, saved, offset);
 }
 
 static bool refuse_unread(const struct looked_at *c)
 {
-    return !signals_caught() &&
-           reject("cannot read %s, to see whether it is the file to resume in: %s",
-                  input_name(c->path), strerror(c->error));
+    return !signals_caught() && reject("cannot read %s, which may be the file to resume in: %s",
+                                       input_name(c->path), strerror(c->error));
 }
 
 static bool refuse_several(const struct search *s)
 {
-    return reject("%s was rotated more than once: %s was being read, and %s came after it; leave "
-                  "--resume out and name all files that are to be read, the oldest first",
-                  s->named.path, s->best.path, s->second.path);
+    return reject(
+        "%s: was rotated more than once: %s was being read, and %s is newer; remove --resume and "
+        "give all files to read, the oldest first",
+        s->named.path, s->best.path, s->second.path);
 }
 
 static bool find_older(struct resumed *r, struct search *s, const char *saved, bool quiet)
@@ -303,9 +305,9 @@ static bool find_older(struct resumed *r, struct search *s, const char *saved, b
     if (*s->unread.path)
         return refuse_unread(&s->unread);
     if (s->best.is == OTHER && s->named.is == LIKE)
-        return true; /* a copy in its place, and nothing that is more like it */
+        return true; /* a copy with the same name, and no better candidate */
     if (s->named.is == LIKE && s->best.is != SAME)
-        return true; /* copies of it, and one has the name */
+        return true; /* several copies, one of which has the name */
     if (s->best.is == OTHER || s->best.is == s->second.is)
         return refuse(s, saved);
     s->second.is = OTHER;
@@ -315,12 +317,12 @@ static bool find_older(struct resumed *r, struct search *s, const char *saved, b
         return refuse_several(s);
     snprintf(r->older, sizeof r->older, "%s", s->best.path);
     if (!quiet)
-        note("%s was rotated: %s is read to its end first, then %s from its start", s->named.path,
+        note("%s was rotated: reading %s to its end, then %s from its start", s->named.path,
              s->best.path, s->named.path);
     return true;
 }
 
-/* Which file was being read? */
+/* Find the file that was being read. */
 static bool find_file(struct resumed *r, const char *saved, const char *file, const struct state *s,
                       struct trace_hash hash, struct resume_rules rules)
 {
@@ -350,12 +352,14 @@ bool resume_find(struct resumed *r, const char *path, const struct state *s, str
 
     *r = (struct resumed){.position = *p};
     if (!p->known)
-        return reject("%s holds no place to resume at: its input was not a regular file; leave "
-                      "--resume out to read from the start",
-                      path);
+        return reject(
+            "%s: contains no place to resume, because its input was not a regular file; remove "
+            "--resume to read from the start",
+            path);
     if (strcmp(file, s->input) != 0 || (p->file > 0 && p->file >= inputs->count))
-        return reject("%s stopped in file %u, %s, which is not that file here; give the same "
-                      "files, or leave --resume out",
-                      path, p->file + 1, s->input);
+        return reject(
+            "%s: stopped in file %u, %s, which differs now; give the same files, or remove "
+            "--resume",
+            path, p->file + 1, s->input);
     return find_file(r, path, file, s, hash, rules);
 }

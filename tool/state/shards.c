@@ -5,7 +5,7 @@
 
 static enum weir_status short_of_memory(struct weir_error *error)
 {
-    *error = (struct weir_error){WEIR_NO_MEMORY, WEIR_ERROR_NO_MEMORY, "memory is short"};
+    *error = (struct weir_error){WEIR_NO_MEMORY, WEIR_ERROR_NO_MEMORY, "out of memory"};
     return WEIR_NO_MEMORY;
 }
 

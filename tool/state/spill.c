@@ -7,8 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/read_at.h"
-#include "state/temporary.h"
+#include "cli/inputs.h"
+#include "state/target.h"
 
 #define ROOM_LEAST ((uint64_t)1 << 20)
 
@@ -55,7 +55,7 @@ static bool grow(struct spill *a, uint64_t size)
     return true;
 }
 
-/* It has no name from its first moment on, or loses it at once. */
+/* The file is created without a name, or unlinked at once. */
 static bool open_file(struct spill *a)
 {
     struct temporary t;
@@ -65,7 +65,7 @@ static bool open_file(struct spill *a)
     a->opening = true;
     if (!temporary_open(&t, folder(), 0600))
         return fails(a, errno);
-    temporary_drop(&t);
+    temporary_remove(&t);
     a->fd = t.fd;
     a->opening = false;
     return true;
@@ -122,10 +122,10 @@ const char *spill_failure(const struct spill *a)
     static char text[512];
 
     if (a->error == ENOMEM)
-        return "memory is short";
-    snprintf(text, sizeof text, "%s %s: %s; TMPDIR names another folder for them",
-             a->opening ? "cannot make a file for the keys of the set in"
-                        : "cannot put the keys of the set aside in",
+        return "out of memory";
+    snprintf(text, sizeof text, "%s %s: %s; set TMPDIR to another directory",
+             a->opening ? "cannot create a file for the keys of the set in"
+                        : "cannot spill the keys of the set to",
              folder(), strerror(a->error));
     return text;
 }

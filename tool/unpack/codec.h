@@ -1,29 +1,29 @@
-/* codec.h - how one way of compressing is undone, piece by piece. */
+/* codec.h - decompress a descriptor on the calling thread: gzip, Zstandard or xz. */
 #ifndef WEIR_UNPACK_CODEC_H
 #define WEIR_UNPACK_CODEC_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "unpack/unpack.h"
 
-/* What goes in and comes out of a step, which moves all four. */
-struct flow {
-    const uint8_t *in;
-    size_t in_size;
-    uint8_t *out;
-    size_t out_room;
-    bool last;  /* nothing comes after these bytes */
-    bool whole; /* set by the step: all members so far are complete, and nothing is held back */
+struct packed_stream {
+    int fd;
+    bool waits;
+    enum file_kind kind;
+    const struct codec *codec;
+    void *own; /* state of the codec */
+    uint8_t *in;
+    size_t begin, end;
+    bool ended;  /* end of the descriptor */
+    bool filled; /* the last step filled the output: there may be more */
+    bool whole;
+    bool failed; /* the data is damaged: */
+    int error;   /* errno of read(); 0 if the data is damaged */
+    char failure[160];
 };
 
-struct codec {
-    void *(*open)(void); /* NULL: memory is short */
-    /* Go on; NULL, or what is wrong with the bytes, in a few words. Nothing comes in and nothing
-     * goes out: it needs more. */
-    const char *(*step)(void *own, struct flow *f);
-    void (*close)(void *own);
-};
-
-extern const struct codec codec_gzip, codec_zstd, codec_xz;
+/* Like the functions of unpack.h. */
+bool packed_open(struct packed_stream *s, int fd, bool waits, enum file_kind kind, const void *head,
+                 size_t size);
+void packed_close(struct packed_stream *s);
+ssize_t packed_read(struct packed_stream *s, void *to, size_t most);
 
 #endif

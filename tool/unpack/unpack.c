@@ -1,37 +1,40 @@
 /* unpack.c - see unpack.h.
  *
- * The thread fills a ring of blocks, the reader empties it. It hands a block on when it is full
- * or when nothing more has arrived, so that what comes through a pipe does not wait. The reader
- * waits for a descriptor and not for a condition, since a signal must wake it too. */
+ * The thread fills a ring of blocks; the reader empties it. A block is handed over when it is full
+ * or when no more input has arrived, so data from a pipe is not delayed. The reader waits for a
+ * descriptor instead of a condition variable, because signals must wake it too. */
 #include "unpack/unpack.h"
 
+#include <errno.h>
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include "unpack/stream.h"
+#include "cli/signals.h"
+#include "unpack/codec.h"
 
-#define BLOCKS 4 /* half a MiB, which stays in the cache; a guess */
+#define BLOCKS 4 /* half a MiB, which fits into the cache; chosen */
 
 struct unpack {
-    struct packed_stream stream; /* the thread's own, if there is one */
+    struct packed_stream stream; /* used by the thread, if there is one */
     bool threaded;
 
     pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t freed;
-    int came, stop;      /* events: the reader has something; the thread is to end */
-    bool waiting;        /* the reader is, for the first */
-    bool stopped;        /* the second has come */
+    int came, stop;      /* eventfds: a block is ready; the thread must end */
+    bool waiting;        /* the reader waits for `came` */
+    bool stopped;        /* `stop` was signaled */
     uint64_t made, read; /* blocks */
     uint8_t *block[BLOCKS];
     size_t size[BLOCKS];
     size_t at;      /* bytes read of the oldest */
-    bool done;      /* no further block comes, and this is why: */
+    bool done;      /* no further blocks; the reason: */
     ssize_t result; /* UNPACK_END or UNPACK_FAILED */
 };
 
@@ -57,7 +60,7 @@ static void hand_on(struct unpack *u, size_t size, ssize_t result)
     pthread_mutex_unlock(&u->lock);
 }
 
-/* A block to fill; NULL: the thread is to end. */
+/* A block to fill; NULL: the thread must end. */
 static uint8_t *free_block(struct unpack *u)
 {
     pthread_mutex_lock(&u->lock);
@@ -168,7 +171,7 @@ void unpack_close(struct unpack *u)
 
 /* ---- reading ---- */
 
-/* Is there a block? If not, why: the result, or UNPACK_WAIT. */
+/* 1 if a block is ready; else the result, or UNPACK_WAIT. */
 static ssize_t look_for_block(struct unpack *u)
 {
     eventfd_t count;
@@ -223,4 +226,53 @@ const char *unpack_failure(const struct unpack *u)
 int unpack_error(const struct unpack *u)
 {
     return u->stream.error;
+}
+
+/* ---- whole files ---- */
+
+bool unpacked_open(struct unpacked_file *f, int fd, bool plain)
+{
+    enum file_kind kind = KIND_RECORDS;
+
+    *f = (struct unpacked_file){.fd = fd};
+    if (!plain && !magic_of_file(fd, &kind)) {
+        snprintf(f->failure, sizeof f->failure, "cannot be read: %s", strerror(errno));
+        return false;
+    }
+    if (!magic_is_packed(kind))
+        return true;
+    f->unpack = unpack_open(fd, false, kind, NULL, 0, false);
+    if (!f->unpack)
+        snprintf(f->failure, sizeof f->failure, "cannot be read: out of memory");
+    return f->unpack;
+}
+
+void unpacked_close(struct unpacked_file *f)
+{
+    unpack_close(f->unpack);
+    f->unpack = NULL;
+}
+
+static ssize_t read_plain(struct unpacked_file *f, void *to, size_t most)
+{
+    ssize_t n;
+
+    do
+        n = read(f->fd, to, most);
+    while (n < 0 && errno == EINTR && !signals_caught());
+    if (n < 0)
+        snprintf(f->failure, sizeof f->failure, "cannot be read: %s", strerror(errno));
+    return n;
+}
+
+ssize_t unpacked_read(struct unpacked_file *f, void *to, size_t most)
+{
+    if (signals_caught())
+        return 0;
+    if (!f->unpack)
+        return read_plain(f, to, most);
+    ssize_t n = unpack_read(f->unpack, to, most);
+    if (n == UNPACK_FAILED)
+        snprintf(f->failure, sizeof f->failure, "%s", unpack_failure(f->unpack));
+    return n;
 }

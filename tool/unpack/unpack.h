@@ -1,35 +1,49 @@
-/* unpack.h - a compressed file, read as what was compressed: from a regular file or a pipe, as
- * much as is there, in memory that does not depend on how large it becomes. */
+/* unpack.h - decompress a file or pipe as its data arrives, in constant memory. */
 #ifndef WEIR_UNPACK_UNPACK_H
 #define WEIR_UNPACK_UNPACK_H
 
 #include <sys/types.h>
 
-#include "unpack/magic.h"
+#include "store/magic.h"
 
-#define UNPACK_BLOCK                                                                               \
-    ((size_t)128 << 10) /* bytes of one read(), and of one piece that is handed on */
+#define UNPACK_BLOCK ((size_t)128 << 10) /* bytes per read(), and per block */
 
 struct unpack;
 
-/* Of a descriptor, whose first bytes have been read already (UNPACK_BLOCK at most). waits: it is
- * no regular file, reading may take for ever. On a thread of its own, if wanted and this process
- * may use more than one processor. NULL if memory is short. */
+/* Open a descriptor whose first `size` bytes have been read (at most UNPACK_BLOCK). waits: it is
+ * not a regular file, so reading may block. thread: use a thread if the process may use more than
+ * one processor. NULL if out of memory. */
 struct unpack *unpack_open(int fd, bool waits, enum file_kind kind, const void *head, size_t size,
                            bool thread);
 void unpack_close(struct unpack *u);
 
-/* The next bytes; how many, or */
+/* Read bytes. Returns their number, or */
 #define UNPACK_END 0
 #define UNPACK_FAILED (-1) /* unpack_failure() says why */
-#define UNPACK_WAIT (-2)   /* there are none yet: when unpack_waits_for() can be read, try again */
+#define UNPACK_WAIT (-2)   /* none yet: retry when unpack_waits_for() is readable */
 ssize_t unpack_read(struct unpack *u, void *to, size_t most);
 int unpack_waits_for(const struct unpack *u);
 
-/* What is wrong, behind the name of the file: "is cut short: ..." */
+/* The error, to print after the file name: "is truncated: ..." */
 const char *unpack_failure(const struct unpack *u);
 
-/* errno if reading or memory failed; 0 if the data are damaged or end too early. */
+/* errno if reading failed; 0 if the data is damaged or truncated. */
 int unpack_error(const struct unpack *u);
+
+/* A regular file, decompressed if it is compressed, for callers that read bytes, not records. */
+struct unpacked_file {
+    int fd;
+    struct unpack *unpack; /* NULL: not compressed */
+    char failure[200];
+};
+
+/* Open a file; the caller keeps fd. plain: do not decompress. False if it cannot be read; see
+ * failure. */
+bool unpacked_open(struct unpacked_file *f, int fd, bool plain);
+void unpacked_close(struct unpacked_file *f);
+
+/* Read bytes; 0 at the end or after a signal; -1 after an error: print failure after the file name.
+ */
+ssize_t unpacked_read(struct unpacked_file *f, void *to, size_t most);
 
 #endif

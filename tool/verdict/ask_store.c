@@ -3,27 +3,30 @@
 
 #include <math.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <weir/hash.h>
 
-#include "cli/fold_case.h"
+#include "cli/normalize.h"
+#include "pipe/key_as.h"
 #include "cli/messages.h"
 #include "cli/signals.h"
-#include "cli/squeeze_space.h"
 #include "cli/units.h"
+#include "state/state.h"
 
 #define REFUTED_BITS (1 << 20)
-#define UNLIKELY 13.8   /* -ln of a chance of 1e-6 */
-#define SCREEN_STEPS 64 /* in which time passes for a screen, in a span */
+#define SCRATCH_BYTES 65536 /* bytes of converted keys before memory is freed */
+#define UNLIKELY 13.8       /* -ln of a chance of 1e-6 */
+#define SCREEN_STEPS 64     /* in which time passes for a screen, in a span */
 
 struct asker {
     struct store *store;
     enum silence silence;
-    bool stopped; /* it did not answer, and that is to end the run */
+    bool stopped; /* it did not answer, and this ends the run */
 
-    uint64_t hits, refuted;                /* answers, and how many of them were "other" */
-    uint64_t different;                    /* at least so many keys were refuted: bits of */
+    uint64_t hits, refuted;                /* answers, and the number of "other" among them */
+    uint64_t different;                    /* lower limit of the keys that were refuted: bits of */
     uint8_t refuted_bit[REFUTED_BITS / 8]; /* one for each of them, by its hash */
 
     uint32_t n; /* records that are asked for: */
@@ -38,25 +41,99 @@ static bool interrupted(void)
     return signals_caught() != 0;
 }
 
-/* All keys of a file at once, as pick.c makes those of the records: of several fields, the
- * file has tabs between them. */
-static size_t unify_keys(const void *how, const char *text, size_t size, char *to)
+/* Apply --key-as to each field of each key. Returns a copy, or NULL if out of memory. */
+static char *convert_fields(const struct records *r, const char *text, size_t *size)
+{
+    const char *end = text + *size, line_end = r->nul ? '\0' : '\n';
+    const char separator = records_have_fields(r) ? KEY_JOINT : line_end;
+    const char *failed, *freed = text;
+    struct arena scratch = {0};
+    char *copy = NULL;
+    struct key_as as;
+    FILE *out = key_as_open(&as, r->key_as) ? open_memstream(&copy, size) : NULL;
+    bool ok = out != NULL;
+
+    for (const char *at = text, *next; ok && at < end; at = next + 1) {
+        for (next = at; next < end && *next != line_end && *next != separator;)
+            next++;
+        bool cr = records_strip_cr(r) && next > at && next[-1] == '\r' &&
+                  (next == end || *next == line_end);
+        struct weir_bytes field = {at, (size_t)(next - at) - cr};
+        ok = key_as_apply(&as, &scratch, &field, &failed) != KEY_AS_NO_MEMORY;
+        fwrite(field.data, 1, field.size, out);
+        if (next < end)
+            fputc(*next, out);
+        if (next - freed < SCRATCH_BYTES)
+            continue;
+        arena_close(&scratch);
+        freed = next;
+    }
+    arena_close(&scratch);
+    if (out && fclose(out) == 0 && ok)
+        return copy;
+    free(copy);
+    return NULL;
+}
+
+static char *fold_text(const char *text, size_t *size)
+{
+    char *to = malloc(FOLD_CASE_ROOM(*size));
+
+    if (to)
+        *size = fold_case(text, *size, to);
+    return to;
+}
+
+/* `next` replaces `text`, which is freed. */
+static char *replace_text(char *text, char *next)
+{
+    free(text);
+    return next;
+}
+
+/* Convert all keys of a file as pick.c converts the keys of records. If keys have several fields,
+ * the file has tabs between them. */
+static char *unify_keys(const void *how, const char *text, size_t *size)
 {
     const struct records *r = how;
     const char ends[2] = {r->nul ? '\0' : '\n', KEY_JOINT};
+    char *to = malloc(*size + 1);
 
-    if (r->ignore_case)
-        size = fold_case(text, size, to);
-    else
-        memcpy(to, text, size);
-    for (size_t i = 0; records_have_fields(r) && i < size; i++)
+    if (!to)
+        return NULL;
+    if (*size)
+        memcpy(to, text, *size);
+    for (size_t i = 0; records_have_fields(r) && i < *size; i++)
         to[i] = (char)(to[i] == '\t' ? KEY_JOINT : to[i]);
-    return r->ignore_space ? squeeze_space_between(to, size, to, ends) : size;
+    if (r->ignore_space)
+        *size = squeeze_space_between(to, *size, to, ends);
+    if (r->key_as)
+        to = replace_text(to, convert_fields(r, to, size));
+    return to && r->ignore_case ? replace_text(to, fold_text(to, size)) : to;
 }
 
 static bool unifies(const struct records *r)
 {
-    return r->ignore_case || r->ignore_space || records_have_fields(r);
+    return r->key_as || r->ignore_case || r->ignore_space || records_have_fields(r);
+}
+
+/* An index has hashes of keys: those of records must have been made in the same way. */
+static bool has_same_keys(const struct store *store, const struct records *r)
+{
+    static struct state state;
+    char keys[WEIR_KEY_DESCRIPTION_MAX];
+    size_t size;
+    const char *note = store_note(store, &size);
+
+    if (!note || size == 0)
+        return true;
+    records_describe_keys(r, keys, sizeof keys);
+    if (note[size - 1] != '\0' || !state_read(note, &state))
+        return reject("%s: not an index of weir dedup; name another", store_name(store));
+    return strcmp(state.keys, keys) == 0 ||
+           reject("%s: created with other keys (%s; now %s); give the same options for keys",
+                  store_name(store), *state.keys ? state.keys : "whole records",
+                  *keys ? keys : "whole records");
 }
 
 struct asker *asker_open(const char *url, const struct store_patience *p, const struct records *r)
@@ -69,13 +146,17 @@ struct asker *asker_open(const char *url, const struct store_patience *p, const 
                                     .fold = unifies(r) ? unify_keys : NULL,
                                     .how = r,
                                     .interrupted = interrupted};
-    char why[1024] = "memory is short";
+    char why[1024] = "out of memory";
 
     signal(SIGPIPE, SIG_IGN); /* a store that hangs up; of the output, write.c sees EPIPE */
     if (r->ignore_case)
         fold_case_open();
     if (a)
         a->store = store_open(url, &options, why, sizeof why);
+    if (a && a->store && !has_same_keys(a->store, r)) {
+        asker_close(a);
+        return NULL;
+    }
     if (a && a->store) {
         a->silence = p->silence;
         return a;
@@ -118,7 +199,8 @@ static void count_refuted(struct asker *a, struct weir_bytes key)
     a->refuted_bit[bit / 8] |= mask;
 }
 
-/* A weir_screen_store, which ends the check where a silence is to end the run. */
+/* A weir_screen_store. If the store does not answer and the run is to end then, it ends the
+ * check. */
 static bool ask_store(void *context, const struct weir_bytes *keys, size_t n, uint8_t *answers)
 {
     struct asker *a = context;
@@ -137,14 +219,13 @@ static bool ask_store(void *context, const struct weir_bytes *keys, size_t n, ui
     return !a->stopped;
 }
 
-/* The run ends before record i; after a signal that needs no words. */
+/* The run ends before record i; without a message after a signal. */
 static void stop_at(const struct asker *a, struct batch *b, uint32_t i)
 {
-    batch_fault(
-        b, i, false,
-        "not checked, nor any record after it: %.240s; --on-store-error pass or drop goes on "
-        "without",
-        store_failure(a->store));
+    batch_fault(b, i, false,
+                "not checked, nor any record after it: %.240s; --on-store-error pass or drop "
+                "continues without",
+                store_failure(a->store));
     if (interrupted())
         *b->failure = '\0';
 }
@@ -183,7 +264,7 @@ static void ask(struct asker *a, weir_screen *screen, struct batch *b, uint64_t 
 static void add(struct asker *a, const struct batch *b, uint32_t i)
 {
     a->key[a->n] = b->key[i];
-    a->time[a->n] = b->timed ? b->time[i] : b->read_at;
+    a->time[a->n] = b->event.timed ? b->event.time[i] : b->read_at;
     a->origin[a->n++] = i;
 }
 
@@ -253,7 +334,7 @@ bool confirming_open(struct confirming *c, const char *url, const struct store_p
     *c = (struct confirming){.asker = asker_open(url, p, r)};
     if (!c->asker)
         return false;
-    return weir_screen_open(&c->screen, NO_SCREEN, NULL) == WEIR_OK || reject("memory is short");
+    return weir_screen_open(&c->screen, NO_SCREEN, NULL) == WEIR_OK || reject("out of memory");
 }
 
 void confirming_close(struct confirming *c)
@@ -271,6 +352,7 @@ static void complete(void *completer, struct batch *b)
 
 struct verdict verdict_confirmed(struct verdict filter, struct confirming *c)
 {
+    filter.error = NULL; /* the store refutes false positives */
     filter.complete = complete;
     filter.completer = c;
     return filter;

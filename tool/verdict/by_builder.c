@@ -4,11 +4,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <weir/hash.h>
 
 #include "cli/messages.h"
 #include "cli/units.h"
 #include "state/files.h"
-#include "verdict/deal.h"
+#include "verdict/batch_keys.h"
 
 /* ---- beginning and end ---- */
 
@@ -18,9 +19,10 @@ static bool allocate(struct building *b, uint32_t count)
     b->spill = calloc(count, sizeof *b->spill);
     b->status = calloc(count, sizeof *b->status);
     b->error = calloc(count, sizeof *b->error);
+    b->keys = calloc(count, sizeof *b->keys);
     b->shards->w = calloc(count, sizeof *b->shards->w);
-    return (b->builder && b->spill && b->status && b->error && b->shards->w) ||
-           reject("memory is short");
+    return (b->keys && b->builder && b->spill && b->status && b->error && b->shards->w) ||
+           reject("out of memory");
 }
 
 bool building_open(struct building *b, const char *spec, uint32_t count, struct shards *shards)
@@ -52,19 +54,20 @@ void building_close(struct building *b)
     }
     free(b->builder);
     free(b->spill);
+    free(b->keys);
     free(b->status);
     free(b->error);
     *b = (struct building){0};
 }
 
-/* What went wrong with a shard. */
+/* The error message of a shard. */
 static const char *why(const struct building *b, uint32_t shard)
 {
     return b->status[shard] == WEIR_WRITE_FAILED ? spill_failure(&b->spill[shard])
                                                  : b->error[shard].text;
 }
 
-/* Each shard gives up its keys before the next is made. */
+/* Each shard frees its keys before the next one is built. */
 bool building_finish(struct building *b)
 {
     struct shards *s = b->shards;
@@ -73,7 +76,7 @@ bool building_finish(struct building *b)
         weir_builder *builder = b->builder[i];
 
         b->builder[i] = NULL;
-        b->status[i] = (int)weir_build_finish(builder, &s->w[i], &b->error[i]);
+        b->status[i] = weir_build_finish(builder, &s->w[i], &b->error[i]);
         if (b->status[i] != WEIR_OK)
             return reject("%s", why(b, i));
         s->count++;
@@ -87,23 +90,44 @@ bool building_finish(struct building *b)
 
 static void prepare(void *context, struct batch *batch)
 {
-    const struct building *b = context;
-
-    deal_hashed(b->hash, b->count, batch);
+    keys_hash(((const struct building *)context)->hash, batch);
 }
 
-static void give(void *context, struct batch *batch, uint32_t shard)
+static void add_to(struct building *b, uint32_t shard, const struct weir_key *keys, size_t n)
+{
+    if (b->status[shard] == WEIR_OK)
+        b->status[shard] = weir_build_add(b->builder[shard], keys, n, &b->error[shard]);
+}
+
+static void add_by_shard(struct building *b, const struct good_keys *good)
+{
+    for (uint32_t i = 0; i < good->n; i++) {
+        uint32_t shard = weir_shard(good->key[i], b->count);
+        struct shard_keys *k = &b->keys[shard];
+
+        k->key[k->n++] = good->key[i];
+        if (k->n == SHARD_KEYS) {
+            add_to(b, shard, k->key, k->n);
+            k->n = 0;
+        }
+    }
+    for (uint32_t j = 0; j < b->count; j++) {
+        add_to(b, j, b->keys[j].key, b->keys[j].n);
+        b->keys[j].n = 0;
+    }
+}
+
+static void give(void *context, struct batch *batch)
 {
     struct building *b = context;
-    uint32_t from = batch->first[shard], to = batch->first[shard + 1];
+    const struct good_keys *good = keys_select(batch);
 
-    if (b->status[shard] == WEIR_OK)
-        b->status[shard] =
-            (int)weir_build_add(b->builder[shard], batch->hash + from, to - from, &b->error[shard]);
-    if (!batch->dealt)
-        memset(batch->verdict + from, WEIR_NEW, to - from);
-    for (uint32_t j = from; batch->dealt && j < to; j++)
-        batch->verdict[batch->origin[j]] = WEIR_NEW;
+    if (b->count == 1)
+        add_to(b, 0, good->key, good->n);
+    else
+        add_by_shard(b, good);
+    memset(good->verdict, WEIR_NEW, good->n);
+    keys_return(batch);
 }
 
 static void complete(void *context, struct batch *batch)
@@ -152,8 +176,7 @@ static void report(void *context, const struct tally *t)
     if (s->count == 0)
         return;
     fprintf(stderr,
-            "weir: filter %s%s: %llu different keys, %.2f bits each; another is taken for one "
-            "with a chance of %s\n",
+            "weir: filter %s%s: %llu distinct keys, %.2f bits each; false-positive rate %s\n",
             s->config, s->count > 1 ? " in shards" : "", (unsigned long long)f.new_keys,
             8 * (double)f.memory / keys, show_chance(f.error).text);
 }
@@ -179,7 +202,6 @@ struct verdict verdict_by_builder(struct building *b)
     static const char *const words[] = {"new", "seen"};
 
     return (struct verdict){.context = b,
-                            .parts = b->count,
                             .prepare = prepare,
                             .give = give,
                             .complete = complete,

@@ -1,5 +1,5 @@
-/* by_builder.h - keys gathered for a filter that is built whole, in shards. Its verdicts say
- * nothing: every key is new. */
+/* by_builder.h - gathers the keys of a filter that is built from the complete set, in shards. Every
+ * verdict is new. */
 #ifndef WEIR_VERDICT_BY_BUILDER_H
 #define WEIR_VERDICT_BY_BUILDER_H
 
@@ -11,20 +11,28 @@
 
 #define DEFAULT_FOR_FIXED "fuse" /* the filter for a set that never changes, if none is named */
 
+#define SHARD_KEYS 256 /* keys gathered for a shard before they are added; chosen */
+
+struct shard_keys {
+    uint32_t n;
+    struct weir_key key[SHARD_KEYS];
+};
+
 struct building {
     struct shards *shards; /* they become the filters */
     uint32_t count;
     weir_builder **builder;
     struct spill *spill;
     struct trace_hash hash;
-    _Atomic int *status; /* enum weir_status of each; error is written before it */
+    struct shard_keys *keys;
+    enum weir_status *status;
     struct weir_error *error;
 };
 
-/* Begin so many filters of this spec, which has a seed. False after a message. */
+/* Begin `count` filters of this spec, which has a seed. False after a message. */
 bool building_open(struct building *b, const char *spec, uint32_t count, struct shards *shards);
 
-/* All keys are there: make the filters. False after a message. */
+/* All keys were added: build the filters. False after a message. */
 bool building_finish(struct building *b);
 void building_close(struct building *b);
 

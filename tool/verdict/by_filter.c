@@ -6,110 +6,70 @@
 
 #include "state/files.h"
 #include "cli/messages.h"
-#include "cli/units.h"
 
 /* ---- a batch ---- */
-
-static void prepare(void *context, struct batch *b)
-{
-    const struct filtering *f = context;
-
-    shards_hash(f->shards, b);
-}
-
-static void sort(void *context, struct batch *b)
-{
-    const struct filtering *f = context;
-
-    shards_deal(f->shards, b);
-}
-
-/* The answers of a shard, to the records they belong to. */
-static void take_back(struct batch *b, uint32_t from, uint32_t to)
-{
-    const uint32_t *restrict origin = b->origin;
-    const uint8_t *restrict answer = b->answer;
-    uint8_t *restrict verdict = b->verdict;
-
-    for (uint32_t j = from; j < to; j++)
-        verdict[origin[j]] = answer[j];
-}
 
 static uint64_t ticket(void *context)
 {
     return weir_shared_ticket(((const struct filtering *)context)->shards->shared);
 }
 
-/* A batch, and who answers. */
-struct to_answer {
-    const struct filtering *filtering;
-    const struct batch *batch;
-};
-
-/* Each key at its time. All shards begin at the same time and go on to the same, so that
- * it does not matter how many they are. */
-static void observe_at(weir_filter *w, const struct batch *b, const struct weir_key *keys,
-                       const uint64_t *times, size_t n, uint8_t *verdicts)
+static void prepare(void *context, struct batch *b)
 {
-    if (b->begun != NO_TIME)
-        weir_advance(w, b->begun);
-    weir_observe_many_at(w, keys, times, n, verdicts);
-    if (b->clock != NO_TIME)
-        weir_advance(w, b->clock);
+    keys_hash(((const struct filtering *)context)->hash, b);
 }
 
-static void answer_shard(void *context, weir_filter *w, const struct weir_key *keys,
-                         const uint64_t *times, size_t n, uint8_t *verdicts)
-{
-    const struct to_answer *q = context;
-
-    if (times) {
-        observe_at(w, q->batch, keys, times, n, verdicts);
-        return;
-    }
-    weir_advance(w, q->batch->read_at);
-    q->filtering->answer(w, keys, n, verdicts);
-}
-
-static void give(void *context, struct batch *b, uint32_t shard)
+/* All shards start at the same time and advance to the same time, so that the result does not
+ * depend on their number. */
+static void give(void *context, struct batch *b)
 {
     const struct filtering *f = context;
-    struct to_answer q = {f, b};
-    uint32_t from = b->first[shard], to = b->first[shard + 1];
-    uint8_t *answers = (b->dealt ? b->answer : b->verdict) + from;
-    const uint64_t *times = !b->timed ? NULL : b->dealt ? b->at : b->time;
+    const struct shards *s = f->shards;
+    const struct good_keys *good = keys_select(b);
+    const uint64_t *begin = b->event.timed ? &b->event.begun : &b->read_at, *end = &b->event.clock;
+    struct weir_shared_batch request = {.size = sizeof request,
+                                        .operation = f->operation,
+                                        .keys = good->key,
+                                        .times = good->time,
+                                        .n = good->n,
+                                        .begin = *begin != NO_TIME ? begin : NULL,
+                                        .end = b->event.timed && *end != NO_TIME ? end : NULL,
+                                        .verdicts = good->verdict};
 
-    weir_shared_answer_dealt(f->shards->shared, b->ticket, shard, b->hash + from,
-                             times ? times + from : NULL, to - from, answers, answer_shard, &q);
-    if (f->watch)
-        watch_show(f->watch, shard, b->hash + from, to - from);
-    if (b->dealt)
-        take_back(b, from, to);
+    if (s->viewed)
+        view_ask(NULL, s->shared, good->key, good->n, good->verdict);
+    else
+        weir_shared_process(s->shared, b->ticket, &request);
+    keys_return(b);
 }
 
-static double fill(void *context, uint32_t shard)
+static void watch_batch(void *context, struct batch *b)
+{
+    watch_show(((const struct filtering *)context)->watch, b->good.key, b->good.n);
+}
+
+static double fill(void *context)
+{
+    return shards_stats(((const struct filtering *)context)->shards).fill;
+}
+
+static struct error_point error(void *context)
 {
     const struct filtering *f = context;
+    struct weir_stats stats = shards_stats(f->shards);
 
-    return weir_stats_of(f->shards->w[shard]).fill;
-}
-
-void answer_by_asking(weir_filter *w, const struct weir_key *keys, size_t n, uint8_t *verdicts)
-{
-    weir_ask_many(w, keys, n, verdicts);
-}
-
-void answer_by_forgetting(weir_filter *w, const struct weir_key *keys, size_t n, uint8_t *verdicts)
-{
-    for (size_t i = 0; i < n; i++) {
-        bool was_there = false;
-
-        weir_forget(w, keys[i], &was_there, NULL);
-        verdicts[i] = was_there ? WEIR_SEEN : WEIR_NEW;
-    }
+    return (struct error_point){stats.error, stats.fill, stats.new_keys,
+                                f->operation == WEIR_SHARED_OBSERVE};
 }
 
 /* ---- is it full? ---- */
+
+static uint64_t evicted_from(void *context)
+{
+    const struct watch *w = ((const struct filtering *)context)->watch;
+
+    return w->misses ? w->misses_from + 1 : 0;
+}
 
 static bool is_past(void *context, bool last)
 {
@@ -127,11 +87,10 @@ static bool all_fit(const struct filtering *f)
 {
     uint64_t overflow = f->must_fit ? shards_stats(f->shards).overflow - f->overflow : 0;
 
-    return overflow == 0 ||
-           reject(
-               "%llu of the keys found no room in the filter %s; one of more capacity= is needed, "
-               "and no key may come more than eight times",
-               (unsigned long long)overflow, f->shards->config);
+    return overflow == 0 || reject("%llu keys do not fit into the filter %s; increase capacity=, "
+                                   "and add no key more than "
+                                   "eight times",
+                                   (unsigned long long)overflow, f->shards->config);
 }
 
 static bool save(void *context, const char *path, const char *note)
@@ -141,27 +100,28 @@ static bool save(void *context, const char *path, const char *note)
     return all_fit(f) && file_save(path, note, f->shards);
 }
 
+static struct summary_figures figures_of(const struct shards *s, const struct weir_stats *f)
+{
+    return (struct summary_figures){"filter", s->config, s->count, f->memory, f->fill, f->error};
+}
+
 static void report_fill(const struct shards *s)
 {
     struct weir_stats f = shards_stats(s);
+    struct summary_figures figures = figures_of(s, &f);
 
-    fprintf(stderr,
-            "weir: filter %s%s, %.1f %% full; a new key is taken for seen with a chance of %s\n",
-            s->config, s->count > 1 ? " in shards" : "", f.fill * 100, show_chance(f.error).text);
+    figures_report(&figures);
     if (f.overflow)
-        fprintf(stderr, "weir: %llu records found no room in it, and were not remembered\n",
+        fprintf(stderr, "weir: %llu records did not fit into the filter, and were not added\n",
                 (unsigned long long)f.overflow);
 }
 
-static void report_time(const struct tally *t, const struct shards *s)
+static void report_lost(const struct shards *s)
 {
     uint64_t lost = s->viewed ? 0 : shards_stats(s).lost;
 
-    verdict_report_late(t);
     if (lost)
-        fprintf(stderr,
-                "weir: %llu keys fell out of the filter before their time; more memory (-m) keeps "
-                "them\n",
+        fprintf(stderr, "weir: %llu keys were evicted early; more memory (-m) keeps them\n",
                 (unsigned long long)lost);
 }
 
@@ -169,8 +129,9 @@ static void report(void *context, const struct tally *t)
 {
     const struct shards *s = ((const struct filtering *)context)->shards;
 
-    report_time(t, s);
-    if (s->viewed) /* how full it is only the whole file tells */
+    (void)t;
+    report_lost(s);
+    if (s->viewed) /* its fill would require reading the whole file */
         fprintf(stderr, "weir: filter %s%s\n", s->config, s->count > 1 ? " in shards" : "");
     else
         report_fill(s);
@@ -180,11 +141,11 @@ static json_t *describe_filter(const struct filtering *filtering)
 {
     const struct shards *s = filtering->shards;
     struct weir_stats f = shards_stats(s);
-    json_t *filter =
-        json_pack("{s:s,s:I,s:I,s:f,s:f,s:I,s:I}", "config", s->config, "shards",
-                  (json_int_t)s->count, "memory", (json_int_t)f.memory, "fill", f.fill, "error",
-                  f.error, "lost", (json_int_t)f.lost, "overflow", (json_int_t)f.overflow);
+    struct summary_figures figures = figures_of(s, &f);
+    json_t *filter = figures_describe(&figures);
 
+    json_object_set_new(filter, "lost", json_integer((json_int_t)f.lost));
+    json_object_set_new(filter, "overflow", json_integer((json_int_t)f.overflow));
     if (filter && filtering->watch) {
         struct watch_figures k = watch_measure(filtering->watch);
 
@@ -192,6 +153,7 @@ static json_t *describe_filter(const struct filtering *filtering)
         if (k.capacity > 0)
             json_object_set_new(filter, "capacity", json_integer((json_int_t)k.capacity));
         json_object_set_new(filter, "evicted", json_integer((json_int_t)k.evicted));
+        json_object_set_new(filter, "needed_memory", json_integer((json_int_t)k.needed));
         json_object_set_new(filter, "records_after_eviction",
                             json_integer((json_int_t)k.records_after));
     }
@@ -212,20 +174,24 @@ struct verdict verdict_by_filter(struct filtering *f)
     static const char *const words[] = {
         "new", "seen", [VERDICT_NONE] = "skipped", [VERDICT_UNKNOWN] = "unknown"};
 
+    f->hash = hash_of_spec(f->shards->config);
     return (struct verdict){.context = f,
-                            .parts = f->shards->count,
-                            .ticket = ticket,
+                            .completer = f,
+                            .parallel = f->shards->count,
+                            .ticket = f->shards->viewed ? NULL : ticket,
                             .prepare = prepare,
-                            .sort = sort,
                             .give = give,
+                            .complete = f->watch ? watch_batch : NULL,
                             .fill = f->shards->viewed ? NULL : fill,
                             .is_past = f->watch ? is_past : NULL,
                             .tell_past = tell_past,
+                            .error = f->shards->viewed ? NULL : error,
+                            .evicted_from = f->watch ? evicted_from : NULL,
                             .save = save,
                             .summary = &summary,
                             .words = words,
                             .seen = "seen",
                             .filled = "filter",
                             .config = f->shards->config,
-                            .hash = hash_of_spec(f->shards->config)};
+                            .hash = f->hash};
 }

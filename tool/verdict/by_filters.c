@@ -1,46 +1,27 @@
-/* by_filters.c - see by_filters.h. Answers are bits, a row of bytes for each filter:
- * every part writes rows of its own. */
+/* by_filters.c - see by_filters.h. Answers are bits: a row of bytes per filter. */
 #include "verdict/by_filters.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <weir/hash.h>
 
-#include "cli/messages.h"
 #include "cli/json_text.h"
+#include "cli/messages.h"
+#include "verdict/batch_keys.h"
 
 #define ROW (RECORDS_MAX / 8) /* bytes */
-
-struct workbench {
-    struct weir_key raw[RECORDS_MAX], key[RECORDS_MAX]; /* of all records, of one shard */
-    uint32_t origin[RECORDS_MAX];
-    uint8_t verdict[RECORDS_MAX], answer[RECORDS_MAX];
-};
 
 /* ---- opening ---- */
 
 bool many_open(struct many_filters *m, uint32_t most, uint32_t threads, bool whole)
 {
-    *m = (struct many_filters){.parts = threads < most ? threads : most, .whole = whole};
+    *m = (struct many_filters){.threads = threads, .whole = whole};
     m->filter = calloc(most, sizeof *m->filter);
-    m->bench = calloc(m->parts, sizeof *m->bench);
-    return (m->filter && m->bench) || reject("memory is short");
+    return m->filter || reject("out of memory");
 }
 
-/* How it hashes: what it shares with others that do so alike. */
-static void find_hash(struct one_filter *f)
-{
-    char config[WEIR_SPEC_MAX], kind[8] = "", seed[32] = "";
-
-    weir_config(f->shards.w[0], config, sizeof config);
-    weir_spec_get(config, "hash", kind, sizeof kind);
-    weir_spec_get(config, "seed", seed, sizeof seed);
-    snprintf(f->hash, sizeof f->hash, "%s %s", kind, seed);
-}
-
-/* To be freed; NULL if memory is short. */
+/* The caller frees it; NULL if out of memory. */
 static char *shown_name(const char *path, bool quoted)
 {
     size_t size = strlen(path), room = 6 * size + JSON_ESCAPE_ROOM;
@@ -62,7 +43,7 @@ bool many_add(struct many_filters *m, const char *path)
     f->path = path;
     f->name = shown_name(path, m->quoted);
     if (!f->name)
-        return reject("memory is short");
+        return reject("out of memory");
     if (!(m->whole ? file_load(&stored, path) : file_view_one(&stored, path, &f->view)) ||
         (m->keys && !file_same_keys(&stored, path, m->keys))) {
         shards_close(&stored.shards);
@@ -70,7 +51,7 @@ bool many_add(struct many_filters *m, const char *path)
         return false;
     }
     f->shards = stored.shards;
-    find_hash(f);
+    f->hash = hash_of_spec(f->shards.config);
     m->count++;
     return true;
 }
@@ -82,80 +63,46 @@ void many_close(struct many_filters *m)
     for (uint32_t i = 0; i < m->count; i++)
         free(m->filter[i].name);
     free(m->filter);
-    free(m->bench);
     *m = (struct many_filters){0};
 }
 
 /* ---- a batch ---- */
 
-static void prepare(void *context, struct batch *b)
+static void ask(const struct one_filter *f, uint64_t time, struct batch *b)
 {
-    const struct many_filters *m = context;
-
-    for (uint32_t i = 0; b->bads && i < b->n; i++)
-        if (b->bad[i])
-            b->key[i] = (struct weir_bytes){"", 0};
-    b->has = arena_take(&b->arena, (size_t)m->count * ROW);
+    if (f->shards.viewed) {
+        view_ask(&f->view, f->shards.shared, b->hash, b->n, b->verdict);
+        return;
+    }
+    weir_shared_advance(f->shards.shared, time);
+    weir_shared_ask_many(f->shards.shared, b->hash, b->n, b->verdict);
 }
 
-static void ask(const struct one_filter *f, weir_filter *w, const struct weir_key *keys, uint32_t n,
-                uint8_t *verdicts)
-{
-    if (f->shards.viewed)
-        view_ask(&f->view, w, keys, n, verdicts);
-    else
-        weir_ask_many(w, keys, n, verdicts);
-}
-
-static void ask_shard(const struct one_filter *f, uint32_t shard, uint32_t n, struct workbench *at)
-{
-    uint32_t keys = 0;
-
-    for (uint32_t i = 0; i < n; i++)
-        if (weir_shard(at->raw[i], f->shards.count) == shard) {
-            at->key[keys] = at->raw[i];
-            at->origin[keys++] = i;
-        }
-    ask(f, f->shards.w[shard], at->key, keys, at->answer);
-    for (uint32_t j = 0; j < keys; j++)
-        at->verdict[at->origin[j]] = at->answer[j];
-}
-
-static void ask_filter(const struct one_filter *f, uint64_t time, uint32_t n, struct workbench *at)
-{
-    for (uint32_t s = 0; s < f->shards.count; s++)
-        weir_advance(f->shards.w[s], time);
-    if (f->shards.count == 1)
-        ask(f, f->shards.w[0], at->raw, n, at->verdict);
-    for (uint32_t s = 0; f->shards.count > 1 && s < f->shards.count; s++)
-        ask_shard(f, s, n, at);
-}
-
-static void keep(uint8_t *row, const struct batch *b, const uint8_t *verdict)
+static void set_bits(uint8_t *row, const struct batch *b)
 {
     memset(row, 0, ROW);
     for (uint32_t i = 0; i < b->n; i++) {
-        bool has = verdict[i] == WEIR_SEEN && !(b->bads && b->bad[i]);
+        bool has = b->verdict[i] == WEIR_SEEN && !(b->bads && b->bad[i]);
 
         row[i / 8] = (uint8_t)(row[i / 8] | has << (i % 8));
     }
 }
 
-/* Keys hashed for one filter will do for the next of the same seed and hash=. */
-static void give(void *context, struct batch *b, uint32_t part)
+/* Keys are hashed again only for a filter with another seed or hash=. */
+static void give(void *context, struct batch *b)
 {
     const struct many_filters *m = context;
-    struct workbench *at = &m->bench[part];
     const struct one_filter *hashed = NULL;
 
-    for (uint32_t i = part; i < m->count && b->has; i += m->parts) {
+    b->has = arena_take(&b->arena, (size_t)m->count * ROW);
+    for (uint32_t i = 0; i < m->count && b->has; i++) {
         const struct one_filter *f = &m->filter[i];
 
-        if (!hashed || strcmp(hashed->hash, f->hash) != 0)
-            weir_hash_many(f->shards.w[0], b->key, b->n, at->raw);
+        if (!hashed || hashed->hash.kind != f->hash.kind || hashed->hash.seed != f->hash.seed)
+            keys_hash(f->hash, b);
         hashed = f;
-        ask_filter(f, b->read_at, b->n, at);
-        keep(b->has + (size_t)i * ROW, b, at->verdict);
+        ask(f, b->read_at, b);
+        set_bits(b->has + (size_t)i * ROW, b);
     }
 }
 
@@ -183,7 +130,7 @@ static void join(struct many_filters *m, struct batch *b)
                                                     : WEIR_NEW;
 }
 
-/* The names of those that have record i, and an end; where to, NULL: only their size. */
+/* The names of the filters that contain record i, with an end; to is NULL: only their size. */
 static size_t name(const struct many_filters *m, const struct batch *b, uint32_t i, char *to)
 {
     size_t size = 0;
@@ -231,18 +178,18 @@ static void complete(void *completer, struct batch *b)
     }
     b->n = 0;
     b->failed = true;
-    snprintf(b->failure, sizeof b->failure, "memory is short");
+    snprintf(b->failure, sizeof b->failure, "out of memory");
 }
 
 /* ---- how many answers are false ---- */
 
-/* Of so many records so many were not found, where a stranger is with this chance: those
- * that were found and are strangers. All may be, if all were found. */
+/* The expected false positives among the records that were found, at this error rate: estimated
+ * from the records that were not found. At most all that were found. */
 static double expect_false(uint64_t records, uint64_t found, double chance)
 {
-    double strangers = (double)(records - found) / (1 - chance);
+    double others = (double)(records - found) / (1 - chance);
 
-    return chance < 1 ? fmin(strangers * chance, (double)found) : (double)found;
+    return chance < 1 ? fmin(others * chance, (double)found) : (double)found;
 }
 
 struct expected_hits {
@@ -258,7 +205,7 @@ static double error_of(const struct one_filter *f)
 static struct expected_hits expect(const struct many_filters *m, const struct tally *t)
 {
     struct expected_hits sum = {0};
-    double none = 1; /* chance that a stranger to all is found by none */
+    double none = 1; /* probability that no filter finds a key that is in none */
 
     for (uint32_t i = 0; i < m->count; i++) {
         double error = error_of(&m->filter[i]);
@@ -281,10 +228,11 @@ static void report(void *context, const struct tally *t)
 {
     const struct many_filters *m = context;
 
-    if (!m->whole) /* how full they are only the whole files tell */
+    if (!m->whole) /* their error would require reading the whole files */
         return;
     struct expected_hits e = expect(m, t);
-    fprintf(stderr, "weir: %llu answers say that %s has a record; about %.3g of them are false\n",
+    fprintf(stderr,
+            "weir: %llu lookups found a record in %s; about %.3g of them are false positives\n",
             (unsigned long long)e.found, m->named ? "a filter" : "one or more", e.wrong);
 }
 
@@ -320,8 +268,7 @@ struct verdict verdict_by_filters(struct many_filters *m)
     static const char *const words[] = {"new", "seen", [VERDICT_NONE] = "skipped"};
 
     return (struct verdict){.context = m,
-                            .parts = m->parts,
-                            .prepare = prepare,
+                            .parallel = m->threads,
                             .give = give,
                             .complete = complete,
                             .completer = m,

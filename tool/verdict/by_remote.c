@@ -1,6 +1,8 @@
-/* by_remote.c - see by_remote.h. A batch is sent where others give their verdicts, in the order of
- * reading, and its answers are waited for just before it is written: so as many batches are under
- * way as the pipe has. */
+/* by_remote.c - see by_remote.h.
+ *
+ * A batch is sent in the order of reading, in the stage in which other verdicts are computed.
+ * Its replies are awaited just before it is written. So as many batches are in flight as the
+ * pipe has. */
 #include "verdict/by_remote.h"
 
 #include <stdio.h>
@@ -10,8 +12,8 @@
 #include "cli/messages.h"
 #include "cli/signals.h"
 #include "cli/json_text.h"
-#include "state/under_way.h"
-#include "verdict/deal.h"
+#include "state/state.h"
+#include "verdict/batch_keys.h"
 
 bool remoting_open(struct remoting *r, uint32_t threads)
 {
@@ -23,8 +25,8 @@ bool remoting_open(struct remoting *r, uint32_t threads)
     r->under_way = calloc(r->slots, sizeof(struct remote_batch *));
     for (uint64_t i = 0; r->under_way && i < r->slots; i++)
         if (!(r->under_way[i] = remote_batch_open(r->remote)))
-            return reject("memory is short");
-    return (r->under_way && r->taken_before && r->skip) || reject("memory is short");
+            return reject("out of memory");
+    return (r->under_way && r->taken_before && r->skip) || reject("out of memory");
 }
 
 void remoting_close(struct remoting *r)
@@ -55,10 +57,10 @@ static void prepare(void *context, struct batch *b)
 {
     const struct remoting *r = context;
 
-    hash_keys(r->hash, b);
+    keys_hash(r->hash, b);
 }
 
-/* What a run before has sent already has its verdict. False: these are other records. */
+/* Use the verdicts of records that an earlier run sent. False: these are other records. */
 static bool take_settled(struct remoting *r, struct batch *b)
 {
     for (uint32_t i = 0; i < b->n; i++) {
@@ -67,9 +69,9 @@ static bool take_settled(struct remoting *r, struct batch *b)
         r->skip[i] = b->bads && b->bad[i];
         if (r->skip[i] || r->taken == r->settled.n)
             continue;
-        if (v->lo != b->raw[i].lo || v->hi != b->raw[i].hi) {
+        if (v->lo != b->hash[i].lo || v->hi != b->hash[i].hi) {
             batch_fault(b, i, false,
-                        "this is not the record that was here when the run before ended");
+                        "differs from the record at this position in the previous run");
             return false;
         }
         r->skip[i] = 1;
@@ -79,17 +81,17 @@ static bool take_settled(struct remoting *r, struct batch *b)
     return true;
 }
 
-static void give(void *context, struct batch *b, uint32_t part)
+static void give(void *context, struct batch *b)
 {
     struct remoting *r = context;
-    struct remote_keys keys = {.keys = b->raw,
+    struct remote_keys keys = {.keys = b->hash,
                                .skip = b->bads ? b->bad : NULL,
                                .weighted = r->weighted,
                                .ask = r->ask,
-                               .times = b->timed && b->begun != NO_TIME ? b->time : NULL,
-                               .begun = b->begun};
+                               .times = b->event.timed && b->event.begun != NO_TIME ? b->event.time
+                                                                                    : NULL,
+                               .begun = b->event.begun};
 
-    (void)part;
     memset(b->verdict, VERDICT_NONE, b->n);
     r->taken_before[b->ticket % r->slots] = r->taken;
     if (r->taken < r->settled.n) {
@@ -100,11 +102,11 @@ static void give(void *context, struct batch *b, uint32_t part)
     if (remote_batch_fill(commands_of(r, b), &keys))
         remote_batch_send(commands_of(r, b));
     else
-        batch_fault(b, 0, false, "memory is short");
+        batch_fault(b, 0, false, "out of memory");
     r->given = b->ticket + 1;
 }
 
-/* The run ends before this batch; after a signal that needs no words. */
+/* The run ends before this batch; without a message after a signal. */
 static void stop_before(struct remoting *r, struct batch *b)
 {
     r->failed = b->ticket;
@@ -132,8 +134,9 @@ static bool save_as(const struct remoting *r, bool going)
 
     for (uint64_t i = r->failed; i < r->given && good; i++)
         good = remote_keep(&kept, r->under_way[i % r->slots]);
-    good = good ? under_way_save(r->path, r->note, &(struct under_way){kept.data, kept.size, going})
-                : reject("cannot save %s: memory is short", r->path);
+    good =
+        good ? state_save_remote(r->path, r->note, &(struct in_flight){kept.data, kept.size, going})
+             : reject("cannot save %s: out of memory", r->path);
     free(kept.data);
     return good;
 }
@@ -146,7 +149,7 @@ static bool save(void *context, const char *path, const char *note)
     r->note = strdup(note);
     r->path = path;
     r->saved = r->given;
-    return r->note ? save_as(r, true) : reject("cannot save %s: memory is short", path);
+    return r->note ? save_as(r, true) : reject("cannot save %s: out of memory", path);
 }
 
 bool remoting_end(struct remoting *r)
@@ -156,7 +159,7 @@ bool remoting_end(struct remoting *r)
 
 /* ---- the report ---- */
 
-/* All shards together; false if they cannot be asked any more. */
+/* Sums of all shards; false if the servers do not answer any more. */
 static bool measure(const struct remoting *r, struct remote_shard *sum)
 {
     uint32_t n = r->filter->shards;
@@ -173,6 +176,12 @@ static bool measure(const struct remoting *r, struct remote_shard *sum)
     return good;
 }
 
+static struct summary_figures figures_of(const struct remoting *r, const struct remote_shard *sum)
+{
+    return (struct summary_figures){"filter",    r->filter->spec, r->filter->shards,
+                                    sum->memory, sum->fill,       sum->error};
+}
+
 static void report(void *context, const struct tally *t)
 {
     const struct remoting *r = context;
@@ -184,11 +193,11 @@ static void report(void *context, const struct tally *t)
             "weir: %s: %llu commands, %llu sent again, %llu redirected, %llu connections lost\n",
             remote_name(r->remote), (unsigned long long)f.commands, (unsigned long long)f.retries,
             (unsigned long long)f.redirections, (unsigned long long)f.reconnects);
-    if (measure(r, &sum))
-        fprintf(stderr,
-                "weir: filter %s, shards: %u, %.1f %% full; a new key is taken for seen with "
-                "chance %.2g\n",
-                r->filter->spec, r->filter->shards, sum.fill * 100, sum.error);
+    if (measure(r, &sum)) {
+        struct summary_figures figures = figures_of(r, &sum);
+
+        figures_report(&figures);
+    }
 }
 
 static json_t *describe(void *context, const struct tally *t)
@@ -203,12 +212,11 @@ static json_t *describe(void *context, const struct tally *t)
                   "reconnects", (json_int_t)f.reconnects, "lost", (json_int_t)f.lost);
 
     (void)t;
-    if (own && measure(r, &sum))
-        json_object_set_new(own, "filter",
-                            json_pack("{s:s,s:I,s:I,s:f,s:f}", "config", r->filter->spec, "shards",
-                                      (json_int_t)r->filter->shards, "memory",
-                                      (json_int_t)sum.memory, "fill", sum.fill, "error",
-                                      sum.error));
+    if (own && measure(r, &sum)) {
+        struct summary_figures figures = figures_of(r, &sum);
+
+        json_object_set_new(own, "filter", figures_describe(&figures));
+    }
     return own;
 }
 
@@ -222,7 +230,6 @@ struct verdict verdict_by_remote(struct remoting *r)
 
     return (struct verdict){.context = r,
                             .completer = r,
-                            .parts = 1,
                             .ticket = ticket,
                             .prepare = prepare,
                             .give = give,

@@ -38,8 +38,8 @@ static void gather(void *context, const struct weir_bytes *keys, size_t n)
     g->keys += n;
 }
 
-/* A screen that confirms what its set lets through has it in a fixed filter: in the memory that
- * the set may take, with as many bits as fit. */
+/* A screen that confirms the hits of its set stores the set in a fixed filter: with as many bits as
+ * fit into the memory for the set. */
 static bool describe_set(const struct screening *s, char spec[WEIR_SPEC_MAX])
 {
     const struct weir_algorithm *about = weir_find_algorithm(WEIR_KIND_SCREEN, s->config);
@@ -55,7 +55,7 @@ static bool describe_set(const struct screening *s, char spec[WEIR_SPEC_MAX])
     return (about->traits & wanted) == wanted;
 }
 
-/* WEIR_FULL if there is too little memory for that; what else is wrong is told. */
+/* WEIR_FULL if there is too little memory for that; other errors are reported. */
 static enum weir_status hold_apart(struct screening *s, struct store *store)
 {
     struct gathering g = {.status = WEIR_OK};
@@ -82,8 +82,8 @@ static enum weir_status hold_apart(struct screening *s, struct store *store)
     return listed ? g.status : WEIR_UNSUPPORTED;
 }
 
-/* Tell the screen all keys of the store. False after a message. */
-static bool tell_set(struct screening *s, struct store *store)
+/* Load all keys of the store into the screen. False after a message. */
+static bool load_set(struct screening *s, struct store *store)
 {
     enum weir_status status = hold_apart(s, store);
     struct weir_error error;
@@ -104,13 +104,12 @@ bool screening_open(struct screening *s, struct asker *asker, weir_screen *scree
         .asker = asker, .screen = screen, .before = weir_screen_stats_of(screen)};
     weir_screen_config(screen, s->config, sizeof s->config);
     weir_spec_number(s->config, "span", &s->span);
-    /* The set is told anew, whatever the screen knows from an earlier run: what the store
-     * has got or dropped since would be missed. */
+    /* The set is loaded again, because the store may have changed since an earlier run. */
     weir_screen_clear_set(screen);
     if (!weir_screen_needs_set(screen))
         return true;
     double began = now();
-    if (!tell_set(s, asker_store(asker)))
+    if (!load_set(s, asker_store(asker)))
         return false;
     s->loading = now() - began;
     return true;
@@ -124,19 +123,17 @@ void screening_close(struct screening *s)
 
 /* ---- a batch ---- */
 
-static void give(void *context, struct batch *b, uint32_t part)
+static void give(void *context, struct batch *b)
 {
     const struct screening *s = context;
 
-    (void)part;
     asker_ask_all(s->asker, s->screen, b, s->span);
 }
 
-static double fill(void *context, uint32_t part)
+static double fill(void *context)
 {
     const struct screening *s = context;
 
-    (void)part;
     return weir_screen_stats_of(s->screen).fill;
 }
 
@@ -197,15 +194,21 @@ static json_t *describe_counts(void *context, const struct tally *t)
                      (json_int_t)t->unanswered);
 }
 
+static struct summary_figures figures_of(const struct screening *s,
+                                         const struct weir_screen_stats *f)
+{
+    return (struct summary_figures){"screen", s->config, 0, f->memory, f->fill, f->error};
+}
+
 static void report(void *context, const struct tally *t)
 {
     const struct screening *s = context;
     struct weir_screen_stats f = stats_of(s);
     struct store_stats o = store_stats(asker_store(s->asker));
+    struct summary_figures figures = figures_of(s, &f);
 
-    verdict_report_late(t);
     if (s->loaded)
-        fprintf(stderr, "weir: before that, the store's %llu keys were loaded in %.2f s\n",
+        fprintf(stderr, "weir: before the run, the %llu keys of the store were loaded in %.2f s\n",
                 (unsigned long long)s->loaded, s->loading);
     fprintf(stderr,
             "weir: the store was needed for %llu records (%.2f %%), %llu saved; asked for %llu "
@@ -215,12 +218,10 @@ static void report(void *context, const struct tally *t)
             o.seconds, 100 * o.seconds / (t->seconds + 1e-9));
     if (o.retries)
         fprintf(stderr, ", %llu retries", (unsigned long long)o.retries);
-    fprintf(stderr,
-            "\nweir: screen %s, %.1f %% full; a key it was never told of is taken for known "
-            "with a chance of %s\n",
-            s->config, f.fill * 100, show_chance(f.error).text);
+    fputc('\n', stderr);
+    figures_report(&figures);
     if (s->set)
-        fprintf(stderr, "weir: its set is held by %s; false-positive rate %s\n", set_of(s).text,
+        fprintf(stderr, "weir: set of the screen: %s; false-positive rate %s\n", set_of(s).text,
                 show_chance(weir_stats_of(s->set).error).text);
 }
 
@@ -229,13 +230,14 @@ static json_t *describe(void *context, const struct tally *t)
     const struct screening *s = context;
     struct weir_screen_stats f = stats_of(s);
     struct store_stats o = store_stats(asker_store(s->asker));
-    json_t *own = json_pack(
-        "{s:I,s:I,s:{s:I,s:f},s:{s:o,s:I,s:I,s:I,s:f,s:f},s:{s:s,s:I,s:f,s:f}}", "asked",
-        (json_int_t)f.asked, "saved", (json_int_t)f.saved, "loading", "keys", (json_int_t)s->loaded,
-        "seconds", s->loading, "store", "name", utf8_string(store_name(asker_store(s->asker))),
-        "calls", (json_int_t)o.calls, "keys", (json_int_t)o.keys, "retries", (json_int_t)o.retries,
-        "seconds", o.seconds, "share", o.seconds / (t->seconds + 1e-9), "screen", "config",
-        s->config, "memory", (json_int_t)f.memory, "fill", f.fill, "error", f.error);
+    struct summary_figures figures = figures_of(s, &f);
+    json_t *own = json_pack("{s:I,s:I,s:{s:I,s:f},s:{s:o,s:I,s:I,s:I,s:f,s:f},s:o}", "asked",
+                            (json_int_t)f.asked, "saved", (json_int_t)f.saved, "loading", "keys",
+                            (json_int_t)s->loaded, "seconds", s->loading, "store", "name",
+                            utf8_string(store_name(asker_store(s->asker))), "calls",
+                            (json_int_t)o.calls, "keys", (json_int_t)o.keys, "retries",
+                            (json_int_t)o.retries, "seconds", o.seconds, "share",
+                            o.seconds / (t->seconds + 1e-9), "screen", figures_describe(&figures));
 
     if (own && s->set)
         json_object_set_new(own, "set", json_string(set_of(s).text));
@@ -260,7 +262,6 @@ struct verdict verdict_by_screen(struct screening *s)
         "other", "member", [VERDICT_NONE] = "skipped", [VERDICT_UNKNOWN] = "unknown"};
 
     return (struct verdict){.context = s,
-                            .parts = 1,
                             .give = give,
                             .fill = fill,
                             .save = save,

@@ -11,15 +11,14 @@ struct screening {
     struct asker *asker;
     weir_screen *screen;
     char config[WEIR_SPEC_MAX];      /* of the screen */
-    struct weir_screen_stats before; /* what earlier runs did, with a state */
-    uint64_t loaded;                 /* keys that the screen was told before the run */
+    struct weir_screen_stats before; /* counts of earlier runs, with a state */
+    uint64_t loaded;                 /* keys loaded before the run */
     double loading;                  /* seconds that took */
-    weir_filter *set;                /* all keys of the store, if they are held apart */
+    weir_filter *set;                /* all keys of the store, if they are stored separately */
     uint64_t span;                   /* milliseconds after which verdicts are old; 0: never */
 };
 
-/* Take both into use; the screen is told all keys of the store if it is of a kind
- * that holds them. False after a message. */
+/* Use both. Loads all keys of the store if the screen holds a set. False after a message. */
 bool screening_open(struct screening *s, struct asker *asker, weir_screen *screen);
 void screening_close(struct screening *s); /* the screen too */
 

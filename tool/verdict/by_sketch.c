@@ -19,7 +19,7 @@ static bool can(const char *spec, enum weir_trait trait)
     return about && (about->traits & trait);
 }
 
-/* The first of those that can. */
+/* The first sketch with this trait. */
 static const char *find_default(enum weir_trait trait)
 {
     size_t i = 0;
@@ -41,7 +41,7 @@ static weir_sketch *open_asked(const struct filter_request *w, enum weir_trait t
     return s;
 }
 
-/* If nothing is wanted, the state knows. */
+/* If no sketch is requested, use the state's. */
 static weir_sketch *open_state(const char *command, const char *path,
                                const struct filter_request *w, enum weir_trait trait)
 {
@@ -89,8 +89,8 @@ bool sketch_span(const weir_sketch *s, struct event_time *time)
     if (traits & WEIR_CAN_TIME)
         weir_spec_number(config, "half-life", &time->span);
     return !time->field || time->span ||
-           reject("--time has nothing to go by: give -S half-life=1h, the time in which a count "
-                  "fades to half");
+           reject("--time: nothing here uses time; add -S half-life=1h, the time in which a count "
+                  "is halved");
 }
 
 /* ---- records into it ---- */
@@ -112,7 +112,7 @@ static void drain(struct counting *c)
     c->held = 0;
 }
 
-/* What is to be counted of a record. */
+/* The amount to count for a record. */
 struct share {
     uint64_t amount, at;
 };
@@ -131,7 +131,7 @@ static bool is_blank(char c)
     return c == ' ' || (c >= '\t' && c <= '\r');
 }
 
-/* Every so many words in a row, with one space between them. */
+/* Every sequence of `ngrams` words, with one space between them. */
 static bool hold_grams(struct counting *c, struct arena *a, struct weir_bytes text, struct share of)
 {
     uint32_t n = c->ngrams, words = 0;
@@ -162,22 +162,23 @@ bool counting_take(void *context, struct batch *b)
 {
     struct counting *c = context;
 
-    c->timed = b->timed;
-    if (c->sketch && !b->timed)
+    c->timed = b->event.timed;
+    if (c->sketch && !b->event.timed)
         weir_sketch_advance(c->sketch, b->read_at);
     if (!b->bads && !c->ngrams && !b->important) {
-        give(c, b->key, NULL, b->time, b->n);
+        give(c, b->key, NULL, b->event.time, b->n);
         return true;
     }
     for (uint32_t i = 0; i < b->n; i++) {
-        struct share of = {b->important ? b->importance[i] : 1, b->timed ? b->time[i] : 0};
+        struct share of = {b->important ? b->importance[i] : 1,
+                           b->event.timed ? b->event.time[i] : 0};
 
         if (b->bads && b->bad[i])
             continue;
         if (!c->ngrams)
             hold(c, b->key[i], of);
         else if (!hold_grams(c, &b->arena, b->key[i], of))
-            batch_fault(b, i, false, "memory is short");
+            batch_fault(b, i, false, "out of memory");
     }
     drain(c);
     return true;

@@ -1,30 +1,30 @@
-/* by_sketch.h - records into a sketch: what weir count and weir top share. */
+/* by_sketch.h - insert records into a sketch, for weir count and weir top. */
 #ifndef WEIR_VERDICT_BY_SKETCH_H
 #define WEIR_VERDICT_BY_SKETCH_H
 
 #include <weir/sketch.h>
 
-#include "cli/records.h"
+#include "cli/inputs.h"
 #include "cli/filter_request.h"
 #include "pipe/batch.h"
 
-#define HELD 4096 /* keys counted at once, where they are not the records */
+#define HELD 4096 /* keys counted at once, if they are not the records */
 
-/* The sketch that is wanted, or the one of a state file (NULL: there is none); one
- * that has this trait, the first if nothing is said. NULL after a message. */
+/* Open the requested sketch, or the one of a state file (NULL: there is none). It must have this
+ * trait; the default is the first that has it. NULL after a message. */
 weir_sketch *sketch_open(const char *command, const char *state, const struct filter_request *w,
                          enum weir_trait trait);
 
-/* The half-life, where it is a time, for the clock of records that have one; false after a
- * message if there is none and they do. */
+/* The half-life, if it is a time, for the clock of records with times; false after a message if
+ * such records have none. */
 bool sketch_span(const weir_sketch *s, struct event_time *time);
 
-/* What becomes of the keys of records, or of every so many words in a key. */
+/* Counts the keys of records, or the n-grams in them. */
 struct counting {
     weir_sketch *sketch; /* they are counted in this one, or only */
-    void (*visit)(void *context, const struct weir_bytes *keys, size_t n); /* shown to this */
+    void (*visit)(void *context, const struct weir_bytes *keys, size_t n); /* passed to this */
     void *context;
-    uint32_t ngrams; /* words in a key; 0: keys are what --key says */
+    uint32_t ngrams; /* words in a key; 0: the keys of --key */
 
     struct weir_bytes key[HELD];
     uint64_t amount[HELD];

@@ -1,5 +1,5 @@
-/* run_summary.c - what a run did: --stats text, --stats json and --metrics. Every kind of verdict
- * adds its own figures (struct verdict_summary in verdict.h). */
+/* run_summary.c - the summary of a run: --stats text, --stats json and --metrics. Every kind of
+ * verdict adds its own figures (struct verdict_summary in verdict.h). */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,9 +8,33 @@
 #include "cli/units.h"
 #include "verdict/verdict.h"
 
+/* ---- figures of a filter or screen ---- */
+
+void figures_report(const struct summary_figures *f)
+{
+    char shards[24] = "";
+
+    if (f->shards > 1)
+        snprintf(shards, sizeof shards, " in %u shards", f->shards);
+    fprintf(stderr, "weir: %s %s%s, %.1f %% full; false-positive rate %s\n", f->what, f->spec,
+            shards, f->fill * 100, show_chance(f->error).text);
+}
+
+json_t *figures_describe(const struct summary_figures *f)
+{
+    json_t *all = json_pack("{s:s}", "config", f->spec);
+
+    if (f->shards)
+        json_object_set_new(all, "shards", json_integer(f->shards));
+    json_object_set_new(all, "memory", json_integer((json_int_t)f->memory));
+    json_object_set_new(all, "fill", json_real(f->fill));
+    json_object_set_new(all, "error", json_real(f->error));
+    return all;
+}
+
 /* ---- text ---- */
 
-void verdict_report_late(const struct tally *t)
+static void report_late(const struct tally *t)
 {
     if (t->late)
         fprintf(stderr, "weir: %llu %s late, the latest by %s\n", (unsigned long long)t->late,
@@ -38,11 +62,15 @@ static void report(const struct verdict *v, const struct tally *t)
         report_new_and_seen(t);
     if (t->skipped)
         fprintf(stderr, ", %llu malformed and skipped", (unsigned long long)t->skipped);
+    if (t->unparsed)
+        fprintf(stderr, ", %llu values not parsed by --key-as", (unsigned long long)t->unparsed);
     fprintf(stderr, "; %s in %.2f s: %s records/s", show_bytes((double)t->bytes).text, t->seconds,
             show_count((double)t->records / seconds).text);
     if (own->rates_both)
         fprintf(stderr, ", %s/s", show_bytes((double)t->bytes / seconds).text);
     fputc('\n', stderr);
+    if (own->passes)
+        report_late(t);
     own->report(v->context, t);
 }
 
@@ -70,8 +98,8 @@ static json_t *describe_passed(const struct tally *t)
 
 static json_t *describe_input(const struct tally *t)
 {
-    return json_pack("{s:I,s:I,s:f}", "skipped", (json_int_t)t->skipped, "bytes",
-                     (json_int_t)t->bytes, "seconds", t->seconds);
+    return json_pack("{s:I,s:I,s:I,s:f}", "skipped", (json_int_t)t->skipped, "unparsed",
+                     (json_int_t)t->unparsed, "bytes", (json_int_t)t->bytes, "seconds", t->seconds);
 }
 
 static json_t *describe_late(const struct tally *t)
@@ -80,7 +108,7 @@ static json_t *describe_late(const struct tally *t)
                      (double)t->most_late / 1000);
 }
 
-/* NULL: memory is short. */
+/* NULL: out of memory. */
 static json_t *describe(const struct verdict *v, const struct tally *t)
 {
     const struct verdict_summary *own = v->summary;
@@ -115,7 +143,7 @@ void verdict_report(const struct verdict *v, const struct tally *t, enum stats_s
  * under its own name and with a generic help text. ---- */
 
 static const struct figure {
-    const char *path; /* in what is described; points between names */
+    const char *path; /* name within the description; dots between names */
     const char *metric, *type, *help;
 } figures[] = {
     {"records", "records_total", "counter", "Records judged"},
@@ -123,11 +151,12 @@ static const struct figure {
     {"seen", "seen_total", "counter", "Records whose key was seen before, or is in the set"},
     {"members", "members_total", "counter", "Records whose key is in the store"},
     {"others", "others_total", "counter", "Records whose key is not in the store"},
-    {"unanswered", "unanswered_total", "counter", "Records that the store could not tell of"},
+    {"unanswered", "unanswered_total", "counter", "Records for which the store had no answer"},
     {"passed", "passed_total", "counter", "Records written to the output"},
     {"skipped", "skipped_total", "counter", "Malformed records that were left out"},
+    {"unparsed", "unparsed_total", "counter", "Values that --key-as could not parse"},
     {"late", "late_total", "counter", "Records older than one before them"},
-    {"latest", "latest_seconds", "gauge", "The most by which one was"},
+    {"latest", "latest_seconds", "gauge", "Maximum lateness"},
     {"bytes", "read_bytes_total", "counter", "Bytes read"},
     {"seconds", "run_seconds", "gauge", "Time since the run began"},
     {"asked", "asked_total", "counter", "Records for which the store was needed"},
@@ -135,7 +164,7 @@ static const struct figure {
     {"filter.shards", "filter_shards", "gauge", "Shards of the filter"},
     {"filter.memory", "filter_memory_bytes", "gauge", "Memory of the filter"},
     {"filter.fill", "filter_fill_ratio", "gauge", "How full the filter is"},
-    {"filter.error", "filter_error_ratio", "gauge", "Chance that a new key is taken for seen"},
+    {"filter.error", "filter_error_ratio", "gauge", "False-positive rate"},
     {"filter.lost", "filter_lost", "gauge",
      "Keys evicted before the end of window= or span=, for lack of memory"},
     {"filter.overflow", "filter_overflow_total", "counter",
@@ -144,6 +173,8 @@ static const struct figure {
     {"filter.capacity", "filter_capacity_keys", "gauge", "Distinct keys that the filter can hold"},
     {"filter.evicted", "filter_evicted_keys", "gauge",
      "Distinct keys observed that the filter no longer holds, estimated"},
+    {"filter.needed_memory", "filter_needed_memory_bytes", "gauge",
+     "Memory that would have been enough for the records so far; 0 if the filter is large enough"},
     {"filter.records_after_eviction", "records_after_eviction_total", "counter",
      "Records since more than 1 % of the distinct keys were evicted"},
     {"filter.config", "filter_config_info", "gauge", "Specification of the filter"},
@@ -162,10 +193,9 @@ static const struct figure {
     {"expected_false", "expected_false", "gauge", "False ones among these answers, expected"},
     {"screen.memory", "screen_memory_bytes", "gauge", "Memory of the screen"},
     {"screen.fill", "screen_fill_ratio", "gauge", "How full the screen is"},
-    {"screen.error", "screen_error_ratio", "gauge",
-     "Chance that an unknown key is taken for known"},
-    {"loading.keys", "loaded_keys", "gauge", "Keys of the store that the screen was told first"},
-    {"loading.seconds", "loading_seconds", "gauge", "Time that took, before the run began"},
+    {"screen.error", "screen_error_ratio", "gauge", "False-positive rate of the screen"},
+    {"loading.keys", "loaded_keys", "gauge", "Keys of the store loaded before the run"},
+    {"loading.seconds", "loading_seconds", "gauge", "Time of loading them"},
     {"store.calls", "store_calls_total", "counter", "Calls of the store"},
     {"store.keys", "store_keys_total", "counter", "Keys that the store was asked for"},
     {"store.retries", "store_retries_total", "counter", "Calls of the store that were repeated"},

@@ -1,6 +1,7 @@
-/* verdict.h - who gives the records of a batch their verdicts: a filter in shards
- * (by_filter.h), a screen before a store (by_screen.h), a filter whose hits a
- * store confirms (ask_store.h). The pipe knows no more of them than this. */
+/* verdict.h - the interface of the verdict stage, which decides on the records of a batch: a filter
+ * in shards (by_filter.h), many filters (by_filters.h), an index (by_index.h), a screen in front of
+ * a store (by_screen.h), a filter whose hits a store confirms (ask_store.h), or servers
+ * (by_remote.h). */
 #ifndef WEIR_VERDICT_VERDICT_H
 #define WEIR_VERDICT_VERDICT_H
 
@@ -14,7 +15,7 @@
 /* What one kind of verdict adds to the summary of a run: text on standard error, or members of
  * a JSON object (NULL: out of memory). run_summary.c writes the rest, which is the same for all. */
 struct verdict_summary {
-    bool passes;     /* records are passed on or dropped: JSON has passed, late and latest */
+    bool passes;     /* records pass or are dropped: the summary has passed, late and latest */
     bool rates_both; /* the text has bytes per second, too */
     /* How many records got which verdict, after the number of records. NULL: new and seen. */
     void (*report_counts)(void *context, const struct tally *t);
@@ -24,48 +25,68 @@ struct verdict_summary {
     json_t *(*describe)(void *context, const struct tally *t);
 };
 
+/* What a summary reports of every filter and screen. */
+struct summary_figures {
+    const char *what, *spec; /* "filter" or "screen" */
+    uint32_t shards;         /* 0: it has none */
+    uint64_t memory;
+    double fill, error;
+};
+
+void figures_report(const struct summary_figures *f);      /* a line on standard error */
+json_t *figures_describe(const struct summary_figures *f); /* NULL: memory is exhausted */
+
+/* A filter's false-positive rate after some new keys. */
+struct error_point {
+    double error, fill;
+    uint64_t new_keys;
+    bool grows; /* records that are new are added */
+};
+
 struct verdict {
     void *context;
-    uint32_t parts;   /* that may work at once, each on one batch after the other */
-    bool first_leads; /* the other parts of a batch wait for the first */
+    uint32_t parallel; /* calls of give at once; 0 is 1 */
 
-    /* When a batch has been read; batches come in order. NULL: nothing goes by it. */
+    /* Return the ticket of a batch that was read, in order. NULL: batches have none. */
     uint64_t (*ticket)(void *context);
-    /* Before the parts; any thread. NULL: nothing is to be done. */
+    /* Any thread, any order. NULL: nothing to do. */
     void (*prepare)(void *context, struct batch *b);
-    /* After that, when it is known which records are bad; any thread. NULL: likewise. */
-    void (*sort)(void *context, struct batch *b);
-    /* One part of the verdicts; batches come in order. May fail the batch if it is
-     * the only part, or the first and leads. */
-    void (*give)(void *context, struct batch *b, uint32_t part);
-    /* When all parts have given theirs; batches come in order. From here on the
-     * verdicts are final. May fail the batch. NULL: nothing is left to do. */
+    /* One batch after the other, once it is known which records are bad. NULL: nothing to do. */
+    void (*order)(void *context, struct batch *b);
+    /* Fill in the verdicts. Calls start in order. May fail the batch if `parallel` is 1.
+     * NULL: all records are new. */
+    void (*give)(void *context, struct batch *b);
+    /* One batch after the other; then the verdicts are final. May fail the batch.
+     * NULL: nothing to do. */
     void (*complete)(void *completer, struct batch *b);
     void *completer;
 
-    /* Is it past what was asked of it: fuller, or forgetting? Asked by the writer;
-     * last: no part is at work any more. And what to say then. NULL: it cannot be. */
+    /* Does the filter exceed its error rate, or evict keys? Called by the writer; last: at the end
+     * of the run. And the message then. NULL: it cannot. */
     bool (*is_past)(void *context, bool last);
     void (*tell_past)(void *context, char text[VERDICT_MESSAGE]);
 
-    double (*fill)(void *context, uint32_t part); /* NULL: nothing fills */
+    double (*fill)(void *context); /* called after give, by its thread; NULL: nothing fills */
+    /* The error rate of the filter now. NULL: unknown, or there are no false positives. */
+    struct error_point (*error)(void *context);
+    /* The record of this run from which on the filter evicted keys; 0: none so far, NULL: unknown.
+     * This and error are called while no batch is under way or by the writer. */
+    uint64_t (*evicted_from)(void *context);
     bool (*save)(void *context, const char *path, const char *note);
+    bool (*wants_save)(void *context); /* before the next checkpoint is due; NULL: never */
     const struct verdict_summary *summary;
 
     const char *const *words;  /* by verdict, for tags */
-    const char *seen, *filled; /* for the bar: what is seen, and what fills */
+    const char *seen, *filled; /* words for the progress bar */
     const char *config;        /* for the state file */
-    struct trace_hash hash;    /* the same: of the bytes by which the input is known again */
+    struct trace_hash hash;    /* the same: hashes the bytes that identify the input */
 };
 
-/* The records that were late, if any, to standard error: a line of a report. */
-void verdict_report_late(const struct tally *t);
-
-/* What a run did, to standard error. */
+/* Print the summary of a run on standard error. */
 void verdict_report(const struct verdict *v, const struct tally *t, enum stats_style style);
 
-/* The same figures in the text format of Prometheus, each labelled with the name of the run; and
- * whether that has ended. To be freed; NULL if memory is short. */
+/* The same figures in the text format of Prometheus, each with the label run=; and whether the run
+ * has ended. The caller frees it. NULL if memory is exhausted. */
 char *metrics_text(const struct verdict *v, const struct tally *t, const char *run, bool ended,
                    size_t *size);
 

@@ -1,9 +1,9 @@
 /* watch.c - see watch.h.
  *
- * Keys are kept whose hash ends in so many zeros that the list never holds more than its room: when
- * it is full one zero more is asked for. So it is an even sample of all different keys so far,
- * however often they came and whatever the filter said of them: its size tells how many there were,
- * and the share of it that the filter does not know any more is the share that it has forgotten. */
+ * The sample contains the keys whose hash ends in a number of zero bits. When it is full, one more
+ * zero is required. So it is a uniform sample of the distinct keys, independent of their frequency
+ * and of the filter's verdicts. Its size gives the number of distinct keys. The share of it that
+ * the filter does not contain is the share that was evicted. */
 #include "verdict/watch.h"
 
 #include <math.h>
@@ -15,50 +15,54 @@
 
 #include "cli/units.h"
 
-#define KEPT 4096        /* keys of all shards together, half of that at least: 1 % within 0.2 % */
-#define SAMPLE_LEAST 256 /* to judge by */
-#define CEILING 0.01     /* of the error, where none was asked for */
-#define TOLERANCE 1.1    /* the error is measured, and as chance has it */
-#define FORGOTTEN 0.01   /* share of the keys that may be forgotten before a word is said */
-#define BYTES_PER_KEY 8  /* with more than that for each key none errs much or forgets */
+#define KEPT 4096        /* keys, half of that at least: 1 % within 0.2 % */
+#define SAMPLE_LEAST 256 /* fewer give no verdict */
+#define LIMIT 0.01       /* of the error, if none was given */
+#define TOLERANCE 1.1    /* the error is measured, and random */
+#define FORGOTTEN 0.01   /* share of the keys that may be evicted before a warning */
+#define BYTES_PER_KEY 8  /* with more, no filter has errors or evicts */
 #define FIRST_LOOK 1024
 #define ASKED_AT_ONCE 256
 #define SOON 0.0625        /* of the records so far, at least, between the first two measurements */
 #define GROWTH 1.125       /* of the records between two looks at the keys that are kept */
 #define COUNTED_SHORT 1.06 /* the count of keys may be too low by so much */
-#define ROOM_TO_SPARE 1.15 /* of memory that is advised: lines fill unevenly */
+#define ROOM_TO_SPARE 1.15 /* times the needed memory: lines fill unevenly */
+#define SET_TO_SPARE 1.02  /* the same, of sets */
 
-struct watched_shard {
-    struct weir_key
-        *kept; /* a table, of as many places again as keys; those of origin 0 are free */
-    uint32_t n, room;
-    uint64_t mask;         /* of the bits that are zero in the hash of a key that is kept */
-    uint64_t observed;     /* records of this run */
-    uint64_t next_look;    /* as many of them: at the keys that are kept, */
-    uint64_t next_measure; /* and at the figures of the filter, which may take milliseconds */
-    uint32_t measured;     /* so often */
-    bool missed;           /* keys were missing */
-    uint64_t before;       /* keys that were new in earlier runs */
-    /* for the writer: */
-    _Atomic double error, asked, missing, keys, fresh, records;
-    _Atomic uint64_t lost;
+struct figures {
+    double error, asked, missing, keys, fresh, records;
+    uint64_t lost;
 };
 
-/* ---- what was asked for ---- */
+struct key_sample {
+    struct weir_key kept[2 * KEPT]; /* a hash table; those of origin 0 are free */
+    struct weir_key scratch[KEPT];
+    uint32_t n;
+    uint64_t mask;         /* the bits that are zero in the hash of a sampled key */
+    uint64_t observed;     /* records of this run */
+    uint64_t next_look;    /* record at which the sampled keys are looked up */
+    uint64_t next_measure; /* and the filter is measured, which may take milliseconds */
+    uint32_t measured;     /* times */
+    bool missed;           /* keys were missing */
+    uint64_t before;       /* keys that were new in earlier runs */
+    struct figures figures;
+};
 
-/* The error of a set of that capacity, once it has so many keys. */
+/* ---- the limit ---- */
+
+/* The error of a set at its capacity. */
 static double error_of_set(const char *config, uint64_t capacity)
 {
     struct weir_stream stream = {.size = sizeof stream, .kind = WEIR_STREAM_ENDLESS, .n = capacity};
     struct weir_prediction *p = malloc(sizeof *p);
     bool known = p && weir_predict(p, sizeof *p, config, &stream, NULL) == WEIR_OK && p->error > 0;
-    double error = known ? p->error : CEILING;
+    double error = known ? p->error : LIMIT;
 
     free(p);
     return error;
 }
 
-static double ceiling_of(const char *config, const char *fpr, uint64_t capacity, bool *asked)
+static double limit_of(const char *config, const char *fpr, uint64_t capacity, bool *asked)
 {
     char parameter[32];
     double rate;
@@ -70,18 +74,21 @@ static double ceiling_of(const char *config, const char *fpr, uint64_t capacity,
         rate > 0)
         return rate;
     *asked = capacity;
-    return capacity ? error_of_set(config, capacity) : CEILING;
+    return capacity ? error_of_set(config, capacity) : LIMIT;
 }
 
-/* Records before which it cannot be full: to ask for the keys that are kept, and to measure. */
-static void plan_looks(const struct watch *w, struct watched_shard *one, const weir_filter *filter)
+/* Before these records it cannot be full. */
+static void plan_looks(const struct watch *w, struct key_sample *one)
 {
-    uint64_t cell = 1, bytes = weir_saved_size(filter), capacity = w->capacity / w->shards->count;
+    uint64_t cell = 1, bytes = 0;
+
+    for (uint32_t i = 0; i < w->shards->count; i++)
+        bytes += weir_saved_size(w->shards->w[i]);
 
     weir_spec_number(w->shards->config, "cell", &cell);
     one->next_look = w->loaded || w->windows ? FIRST_LOOK : bytes / (cell * BYTES_PER_KEY);
     one->next_measure = w->loaded || w->windows ? FIRST_LOOK
-                        : w->capacity           ? capacity - capacity / 8
+                        : w->capacity           ? w->capacity - w->capacity / 8
                                                 : 2 * one->next_look;
     if (one->next_look < FIRST_LOOK)
         one->next_look = FIRST_LOOK;
@@ -98,46 +105,36 @@ bool watch_open(struct watch *w, const struct shards *s, const struct filter_req
     *w = (struct watch){.shards = s, .loaded = loaded};
     weir_spec_traits(WEIR_KIND_FILTER, s->config, &traits, NULL);
     weir_spec_number(s->config, "capacity", &w->capacity);
-    w->ceiling = ceiling_of(s->config, wanted->fpr, w->capacity, &w->asked);
+    w->limit = limit_of(s->config, wanted->fpr, w->capacity, &w->asked);
     w->keeps = traits & WEIR_CAN_KEEP_ALL;
-    /* Some always have a window; where nobody asked for one it is how much they hold. */
+    /* Some always have a window. If none was given, it is the number of keys they hold. */
     w->windows = window && traits & (WEIR_CAN_WINDOW | WEIR_CAN_TIME);
-    w->forgets = !w->windows; /* also sets that forget none by themselves may have no room */
-    w->shard = calloc(s->count, sizeof *w->shard);
-    for (uint32_t i = 0; w->shard && i < s->count; i++) {
-        struct watched_shard *one = &w->shard[i];
-
-        plan_looks(w, one, s->w[i]);
-        one->room = KEPT / s->count > SAMPLE_LEAST ? KEPT / s->count : SAMPLE_LEAST;
-        one->kept = calloc((size_t)3 * one->room, sizeof *one->kept);
-        one->before = loaded ? weir_stats_of(s->w[i]).new_keys : 0;
-        if (!one->kept) {
-            watch_close(w);
-            return false;
-        }
-    }
-    return w->shard;
+    w->forgets = !w->windows; /* sets too: a full one does not store new keys */
+    w->sample = calloc(1, sizeof *w->sample);
+    if (!w->sample)
+        return false;
+    plan_looks(w, w->sample);
+    w->sample->before = loaded ? shards_stats(s).new_keys : 0;
+    return true;
 }
 
 void watch_close(struct watch *w)
 {
-    for (uint32_t i = 0; w->shard && i < w->shards->count; i++)
-        free(w->shard[i].kept);
-    free(w->shard);
-    w->shard = NULL;
+    free(w->sample);
+    w->sample = NULL;
 }
 
-/* ---- keys are shown ---- */
+/* ---- observing keys ---- */
 
-/* Bits that choose neither a shard nor a line. */
-static bool is_kept(const struct watched_shard *s, struct weir_key key)
+/* Uses bits that choose neither a shard nor a line. */
+static bool is_kept(const struct key_sample *s, struct weir_key key)
 {
     return (key.hi >> 4 & s->mask) == 0;
 }
 
-static void put(struct watched_shard *s, struct weir_key key)
+static void put(struct key_sample *s, struct weir_key key)
 {
-    const uint32_t places = 2 * s->room;
+    const uint32_t places = 2 * KEPT;
     uint32_t at = (uint32_t)((key.lo >> 32) * places >> 32);
 
     for (; s->kept[at].origin; at = at + 1 < places ? at + 1 : 0)
@@ -148,34 +145,33 @@ static void put(struct watched_shard *s, struct weir_key key)
     s->n++;
 }
 
-static void halve(struct watched_shard *s, struct weir_key *scratch)
+static void halve(struct key_sample *s)
 {
     uint32_t n = 0;
 
     s->mask = 2 * s->mask + 1;
-    for (uint32_t i = 0; i < 2 * s->room; i++)
+    for (uint32_t i = 0; i < 2 * KEPT; i++)
         if (s->kept[i].origin && is_kept(s, s->kept[i]))
-            scratch[n++] = s->kept[i];
-    memset(s->kept, 0, 2 * s->room * sizeof *s->kept);
+            s->scratch[n++] = s->kept[i];
+    memset(s->kept, 0, sizeof s->kept);
     s->n = 0;
     for (uint32_t i = 0; i < n; i++)
-        put(s, scratch[i]);
+        put(s, s->scratch[i]);
 }
 
-static void keep_few(struct watched_shard *s, const struct weir_key *keys, uint32_t n)
+static void keep_few(struct key_sample *s, const struct weir_key *keys, uint32_t n)
 {
     for (uint32_t i = 0; i < n; i++) {
         if (!is_kept(s, keys[i]))
             continue;
         put(s, keys[i]);
-        while (s->n == s->room)
-            halve(s, s->kept + (size_t)2 * s->room);
+        while (s->n == KEPT)
+            halve(s);
     }
 }
 
-/* Hardly any is kept: several are looked at at once. What is not zero stays so, less one,
- * below 2^63. */
-static void keep_some(struct watched_shard *s, const struct weir_key *keys, uint32_t n)
+/* Few keys are sampled, so eight are tested at once: only 0 - 1 sets the top bit. */
+static void keep_some(struct key_sample *s, const struct weir_key *keys, uint32_t n)
 {
     for (; n >= 8; n -= 8, keys += 8) {
         const uint64_t mask = s->mask << 4;
@@ -189,9 +185,9 @@ static void keep_some(struct watched_shard *s, const struct weir_key *keys, uint
     keep_few(s, keys, n);
 }
 
-/* Of the keys in so many places of the table: how many there are, and how many it does not know
- * any more. */
-static uint32_t count_missing(const struct watched_shard *s, const weir_filter *w, uint32_t places,
+/* Look up the keys in the first places of the table: how many there are, and how many the filter
+ * does not contain. */
+static uint32_t count_missing(const struct key_sample *s, weir_shared *shared, uint32_t places,
                               uint32_t *asked)
 {
     struct weir_key keys[ASKED_AT_ONCE];
@@ -207,7 +203,7 @@ static uint32_t count_missing(const struct watched_shard *s, const weir_filter *
                 keys[n] = s->kept[i];
                 keys[n++].origin = 0;
             }
-        weir_ask_many(w, keys, n, verdicts);
+        weir_shared_ask_many(shared, keys, n, verdicts);
         for (uint32_t j = 0; j < n; j++)
             missing += verdicts[j] == WEIR_NEW;
         *asked += n;
@@ -215,19 +211,19 @@ static uint32_t count_missing(const struct watched_shard *s, const weir_filter *
     return missing;
 }
 
-/* As the share of a quarter of them, unless that is near what may be forgotten. */
-static double share_missing(const struct watched_shard *s, const weir_filter *w)
+/* Of a quarter of the sample, unless that is near the limit. */
+static double share_missing(const struct key_sample *s, weir_shared *shared)
 {
-    uint32_t asked, missing = count_missing(s, w, s->room / 2, &asked);
+    uint32_t asked, missing = count_missing(s, shared, KEPT / 2, &asked);
 
     if (missing > FORGOTTEN / 2 * asked || asked < SAMPLE_LEAST)
-        missing = count_missing(s, w, 2 * s->room, &asked);
+        missing = count_missing(s, shared, 2 * KEPT, &asked);
     return asked ? (double)missing / asked : 0;
 }
 
-/* Of this run and those before, among which some may be the same: no more than were said to be
- * new, unless most are said to be seen. */
-static double all_keys(const struct watched_shard *s, const struct weir_stats *f)
+/* Of this run and earlier ones. Some keys may be the same: then the number that the filter reported
+ * as new is the maximum, unless it reports most as seen. */
+static double all_keys(const struct key_sample *s, const struct weir_stats *f)
 {
     double counted = (double)s->n * (double)(s->mask + 1);
     double fresh = (double)(f->new_keys - s->before) / (1 - fmin(f->error, 0.5));
@@ -235,103 +231,73 @@ static double all_keys(const struct watched_shard *s, const struct weir_stats *f
     return (double)s->before + (s->before && fresh < counted && f->error < 0.5 ? fresh : counted);
 }
 
-/* How much longer until the error may pass the ceiling, if cells fill as those of a Bloom filter
- * do: most do so at first. Others are measured ever more rarely: one that keeps its error near the
- * ceiling, as ours does by design, is not to be measured again and again. */
-static double time_left(const struct watch *w, const struct watched_shard *s,
+/* How many times the records so far until the error may exceed the limit, if cells fill as in a
+ * Bloom filter; most do at first. Other filters are measured less and less often, because a filter
+ * with fpr= stays near its limit. */
+static double time_left(const struct watch *w, const struct key_sample *s,
                         const struct weir_stats *f)
 {
-    double most = w->windows ? 1.25 : 4, told_at = w->ceiling * TOLERANCE, k, full;
+    double most = w->windows ? 1.25 : 4, warned_at = w->limit * TOLERANCE, k, full;
     double least = 1 + ldexp(SOON, (int)(s->measured < 6 ? s->measured : 6));
 
-    if (f->error <= 0 || f->error >= told_at || f->fill <= 0 || f->fill >= 1)
+    /* The filter may be some batches ahead of the sample. */
+    if (f->error >= warned_at && s->figures.keys <= (double)w->capacity)
+        return least;
+    if (f->error <= 0 || f->error >= warned_at || f->fill <= 0 || f->fill >= 1)
         return most;
     k = log(f->error) / log(f->fill);
-    full = pow(told_at, 1 / k);
+    full = pow(warned_at, 1 / k);
     return full < 1 ? fmin(fmax(most, least), fmax(least, log1p(-full) / log1p(-f->fill))) : most;
 }
 
-static struct weir_stats read_filter(struct watched_shard *s, const weir_filter *filter)
+static struct weir_stats read_filter(const struct watch *w)
 {
-    struct weir_stats f = weir_stats_of(filter);
+    struct key_sample *s = w->sample;
+    struct weir_stats f = shards_stats(w->shards);
 
-    s->keys = all_keys(s, &f);
-    s->error = f.error;
-    s->fresh = (double)f.new_keys;
-    s->lost = f.lost;
+    s->figures.keys = all_keys(s, &f);
+    s->figures.error = f.error;
+    s->figures.fresh = (double)f.new_keys;
+    s->figures.lost = f.lost;
     return f;
 }
 
-static void measure(struct watch *w, struct watched_shard *s, const weir_filter *filter)
+static void measure(struct watch *w)
 {
-    struct weir_stats f = read_filter(s, filter);
+    struct key_sample *s = w->sample;
+    struct weir_stats f = read_filter(w);
 
     s->measured++;
     s->next_measure = 1 + (uint64_t)((double)s->observed * time_left(w, s, &f));
 }
 
-/* missing: share of the sample. */
-static void read_sample(struct watched_shard *s, double missing)
+/* missing: share of the sample */
+static void read_sample(struct key_sample *s, double missing)
 {
-    s->asked = s->n;
-    s->records = (double)s->observed;
-    s->missing = s->n * fmin(1, missing / (1 - fmin(s->error, 0.999)));
+    s->figures.asked = s->n;
+    s->figures.records = (double)s->observed;
+    s->figures.missing = s->n * fmin(1, missing / (1 - fmin(s->figures.error, 0.999)));
 }
 
-static void look(struct watch *w, uint32_t shard, bool last)
+static void look(struct watch *w, bool last)
 {
-    struct watched_shard *s = &w->shard[shard];
-    const weir_filter *filter = w->shards->w[shard];
-    double missing = w->forgets ? share_missing(s, filter) : 0;
+    struct key_sample *s = w->sample;
+    double missing = w->forgets ? share_missing(s, w->shards->shared) : 0;
     bool misses = missing > FORGOTTEN;
 
     if (last || (misses && !s->missed) || s->observed >= s->next_measure)
-        measure(w, s, filter);
+        measure(w);
     s->missed |= misses;
     read_sample(s, missing);
     s->next_look = s->next_measure;
     if (w->forgets && !s->missed && (double)s->observed * GROWTH < (double)s->next_measure)
         s->next_look = 1 + (uint64_t)((double)s->observed * GROWTH);
-    w->changes++;
-}
-
-void watch_show(struct watch *w, uint32_t shard, const struct weir_key *keys, uint32_t n)
-{
-    struct watched_shard *s = &w->shard[shard];
-
-    keep_some(s, keys, n);
-    s->observed += n;
-    if (s->observed >= s->next_look)
-        look(w, shard, false);
-}
-
-/* ---- all together ---- */
-
-struct figures {
-    double error, asked, missing, keys, fresh, records;
-    uint64_t lost;
-};
-
-static struct figures sum_of(const struct watch *w)
-{
-    struct figures f = {0};
-
-    for (uint32_t i = 0; i < w->shards->count; i++) {
-        f.error += w->shard[i].error / w->shards->count;
-        f.asked += w->shard[i].asked;
-        f.missing += w->shard[i].missing;
-        f.keys += w->shard[i].keys;
-        f.records += w->shard[i].records;
-        f.fresh += w->shard[i].fresh;
-        f.lost += w->shard[i].lost;
-    }
-    return f;
 }
 
 static void decide(struct watch *w)
 {
-    struct figures f = sum_of(w);
-    bool errs = f.error > w->ceiling * TOLERANCE && f.keys > (double)w->capacity;
+    struct figures f = w->sample->figures;
+    bool errs = f.error > w->limit * TOLERANCE && f.keys > (double)w->capacity;
     bool misses = (f.asked >= SAMPLE_LEAST && f.missing > FORGOTTEN * f.asked) ||
                   (double)f.lost > FORGOTTEN * f.fresh;
 
@@ -345,21 +311,30 @@ static void decide(struct watch *w)
     w->misses |= misses;
 }
 
+void watch_show(struct watch *w, const struct weir_key *keys, uint32_t n)
+{
+    struct key_sample *s = w->sample;
+
+    keep_some(s, keys, n);
+    s->observed += n;
+    if (s->observed < s->next_look)
+        return;
+    look(w, false);
+    decide(w);
+}
+
 bool watch_is_past(struct watch *w, bool last)
 {
-    /* Where it was not past at the last look it is not now, but for what was loaded. */
-    bool again = last && (w->loaded || w->errs || w->misses);
-
-    for (uint32_t i = 0; again && i < w->shards->count; i++)
-        look(w, i, true);
-    if (w->known != w->changes) {
-        w->known = w->changes;
+    /* If it did not exceed the limit at the last check, it does not now, unless the filter was
+     * loaded. */
+    if (last && (w->loaded || w->errs || w->misses)) {
+        look(w, true);
         decide(w);
     }
     return w->errs || w->misses;
 }
 
-/* ---- as figures ---- */
+/* ---- figures ---- */
 
 static double capacity_of(const struct watch *w)
 {
@@ -374,28 +349,74 @@ static double capacity_of(const struct watch *w)
     return capacity;
 }
 
-/* Does not change when the next looks are due. The sample has no keys of earlier runs: of a loaded
- * filter, what exceeds its capacity counts as evicted. */
+static double memory_of(const struct watch *w)
+{
+    uint64_t memory = 0;
+
+    weir_spec_number(w->shards->config, "memory", &memory);
+    return (double)memory;
+}
+
+static double keys_held(const struct figures *f)
+{
+    return f->keys * fmax(1e-3, 1 - f->missing / fmax(1, f->asked));
+}
+
+/* Of this filter with one parameter, such as capacity; 0: it does not have the parameter. */
+static double memory_with(const struct watch *w, const char *parameter, double value)
+{
+    char name[32], spec[WEIR_SPEC_MAX], completed[WEIR_SPEC_MAX];
+    uint64_t memory = 0;
+
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(w->shards->config, " "), w->shards->config);
+    int used = snprintf(spec, sizeof spec, "%s %s=%.0f", name, parameter, ceil(value));
+    if (w->asked || w->errs)
+        snprintf(spec + used, sizeof spec - (size_t)used, " fpr=%.9g", w->limit);
+    if (!weir_find_parameter(WEIR_KIND_FILTER, name, parameter) ||
+        weir_spec_complete(WEIR_KIND_FILTER, spec, completed, sizeof completed, NULL) != WEIR_OK)
+        return 0;
+    weir_spec_number(completed, "memory", &memory);
+    return SET_TO_SPARE * (double)memory;
+}
+
+/* The memory that would have been enough for the records so far; 0: unknown, or it is enough. A
+ * filter that evicts needs memory in proportion to the keys that it had when it began, which is at
+ * some six tenths of those it holds when it is full. Small filters are looked at late. */
+static double needed_memory(const struct watch *w, const struct figures *f)
+{
+    uint64_t window = 0;
+
+    if (w->errs)
+        return memory_with(w, "capacity", f->keys * COUNTED_SHORT);
+    if (!w->misses)
+        return 0;
+    if (!f->lost)
+        return memory_of(w) * ROOM_TO_SPARE * f->keys / fmin(w->keys_then, 0.6 * keys_held(f));
+    return weir_spec_number(w->shards->config, "window", &window)
+               ? memory_with(w, "window", (double)window)
+               : 0;
+}
+
+/* Does not change the next looks. The sample has no keys of earlier runs, so of a loaded filter the
+ * keys above its capacity count as evicted. */
 struct watch_figures watch_measure(struct watch *w)
 {
     struct watch_figures out = {.capacity = capacity_of(w)};
-    double evicted = 0;
+    struct key_sample *s = w->sample;
+    double evicted;
 
-    for (uint32_t i = 0; i < w->shards->count; i++) {
-        struct watched_shard *s = &w->shard[i];
-
-        read_filter(s, w->shards->w[i]);
-        read_sample(s, share_missing(s, w->shards->w[i]));
-        evicted += s->missing * (double)(s->mask + 1);
-        if (!w->forgets)
-            s->missing = 0;
-    }
+    read_filter(w);
+    read_sample(s, share_missing(s, w->shards->shared));
+    evicted = s->figures.missing * (double)(s->mask + 1);
+    if (!w->forgets)
+        s->figures.missing = 0;
     decide(w);
 
-    struct figures f = sum_of(w);
+    struct figures f = w->sample->figures;
     double excess = w->loaded && w->forgets && out.capacity > 0 ? f.keys - out.capacity : 0;
 
     out.keys = f.keys;
+    out.needed = needed_memory(w, &f);
     out.evicted = fmax(evicted, excess);
     if (w->misses)
         out.records_after = (uint64_t)f.records - w->misses_from;
@@ -404,9 +425,9 @@ struct watch_figures watch_measure(struct watch *w)
     return out;
 }
 
-/* ---- in words ---- */
+/* ---- the message ---- */
 
-/* A size as -m takes it, rounded up. */
+/* A size as -m accepts it, rounded up. */
 static struct shown size_of(double bytes)
 {
     static const char units[] = "KMGT";
@@ -419,7 +440,7 @@ static struct shown size_of(double bytes)
     return s;
 }
 
-/* A count as capacity= takes it, rounded up to three digits. */
+/* A count as capacity= accepts it, rounded up to three digits. */
 static struct shown count_of(double n)
 {
     double step = pow(10, fmax(0, floor(log10(n)) - 2));
@@ -427,86 +448,57 @@ static struct shown count_of(double n)
     return show_count(ceil(n / step) * step);
 }
 
-static double memory_of(const struct watch *w)
+/* The option that would have been enough. */
+static void describe_enough(const struct watch *w, const struct figures *f, char *text, size_t size)
 {
-    uint64_t memory = 0;
+    double needed = needed_memory(w, f);
 
-    weir_spec_number(w->shards->config, "memory", &memory);
-    return (double)memory;
-}
-
-/* What a set of so many keys would take, or the parameter to say so. */
-static void advise_set(const struct watch *w, double keys, char *text, size_t size)
-{
-    char name[32], spec[WEIR_SPEC_MAX], completed[WEIR_SPEC_MAX];
-    uint64_t memory = 0;
-
-    snprintf(name, sizeof name, "%.*s", (int)strcspn(w->shards->config, " "), w->shards->config);
-    if (w->capacity) {
-        snprintf(text, size, "-S capacity=%s would hold all so far", count_of(keys).text);
-        return;
-    }
-    snprintf(spec, sizeof spec, "%s capacity=%.0f fpr=%.9g", name, ceil(keys), w->ceiling);
-    if (weir_find_parameter(WEIR_KIND_FILTER, name, "capacity") &&
-        weir_spec_complete(WEIR_KIND_FILTER, spec, completed, sizeof completed, NULL) == WEIR_OK &&
-        weir_spec_number(completed, "memory", &memory))
-        snprintf(text, size, "-m %s -e %.3g%% would hold all so far",
-                 size_of((double)memory * 1.02).text, w->ceiling * 100);
+    if (w->capacity)
+        snprintf(text, size, "-S capacity=%s would hold all so far",
+                 count_of(f->keys * COUNTED_SHORT).text);
+    else if (needed > 0)
+        snprintf(text, size, "-m %s%s would hold all so far", size_of(needed).text,
+                 w->errs && !w->asked ? " -e 1%" : "");
     else
-        snprintf(text, size, "'weir plan' tells which filter would not");
+        snprintf(text, size, "'weir plan' finds a filter that is large enough");
 }
 
 static void describe_error(const struct watch *w, const struct figures *f, char *text, size_t size)
 {
-    char advice[96];
-
-    advise_set(w, f->keys * COUNTED_SHORT, advice, sizeof advice);
-    snprintf(
-        text, size,
-        "the filter passed the error of %.3g %%%s after %llu records: about %s keys have come, "
-        "and %.3g %% of new ones are now taken for seen; %s",
-        w->ceiling * 100, w->asked ? " that was asked for" : " (-e sets another)",
-        (unsigned long long)w->errs_from, show_count(f->keys).text, f->error * 100, advice);
-}
-
-/* Memory in proportion to the keys: as many as it had when it began to forget; small filters are
- * looked at late, and what they hold in the end tells too, of which they use some six tenths
- * before keys fall out. */
-static double memory_for_all(const struct watch *w, const struct figures *f, double holds)
-{
-    return memory_of(w) * ROOM_TO_SPARE * f->keys / fmin(w->keys_then, 0.6 * holds);
+    snprintf(text, size,
+             "the filter exceeds its maximum error of %.3g %%%s since record %llu: about %s "
+             "distinct keys so far, and %.3g %% of new records are now lost",
+             w->limit * 100, w->asked ? "" : " (set another with -e)",
+             (unsigned long long)w->errs_from, show_count(f->keys).text, f->error * 100);
 }
 
 static void describe_loss(const struct watch *w, const struct figures *f, char *text, size_t size)
 {
-    double holds = f->keys * fmax(1e-3, 1 - f->missing / fmax(1, f->asked));
     struct shown memory = show_bytes(memory_of(w));
 
     if (f->lost)
         snprintf(text, size,
-                 "the window does not fit into %s: %llu keys fell out of it before their time, "
-                 "from record %llu on; more memory (-m) keeps them",
+                 "the window does not fit into %s: %llu keys were evicted early, since record %llu",
                  memory.text, (unsigned long long)f->lost, (unsigned long long)w->misses_from);
     else
         snprintf(text, size,
-                 "%s hold about %s keys, and about %s have come: %s from record %llu on; -m %s "
-                 "would hold all so far",
-                 memory.text, show_count(holds).text, show_count(f->keys).text,
-                 w->keeps ? "others find no room" : "older ones are forgotten",
-                 (unsigned long long)w->misses_from, size_of(memory_for_all(w, f, holds)).text);
+                 "%s holds about %s keys, and about %s distinct keys have arrived: %s since record "
+                 "%llu",
+                 memory.text, show_count(keys_held(f)).text, show_count(f->keys).text,
+                 w->keeps ? "further ones are not stored" : "the oldest are evicted",
+                 (unsigned long long)w->misses_from);
 }
 
 void watch_describe(const struct watch *w, char text[WATCH_SPEC])
 {
-    struct figures f = sum_of(w);
+    struct figures f = w->sample->figures;
 
-    if (!w->errs) {
-        describe_loss(w, &f, text, WATCH_SPEC);
-        return;
-    }
-    describe_error(w, &f, text, WATCH_SPEC);
+    (w->errs ? describe_error : describe_loss)(w, &f, text, WATCH_SPEC);
     size_t used = strlen(text);
-    if (w->misses)
-        snprintf(text + used, WATCH_SPEC - used, "; older keys are forgotten from record %llu on",
-                 (unsigned long long)w->misses_from);
+    if (w->errs && w->misses)
+        used += (size_t)snprintf(text + used, WATCH_SPEC - used,
+                                 "; old keys are evicted since record %llu",
+                                 (unsigned long long)w->misses_from);
+    used += (size_t)snprintf(text + used, WATCH_SPEC - used, "; ");
+    describe_enough(w, &f, text + used, WATCH_SPEC - used);
 }

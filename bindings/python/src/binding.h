@@ -1,10 +1,10 @@
-/* binding.h - what all files of the extension see: CPython's limited API, the
- * exceptions, and the rule for the GIL.
+/* binding.h - shared declarations of the extension weir._weir.
  *
- * The rule: whatever touches a Python object holds the GIL. Calls of the library that
- * may take long are made without it, between typed_handle_enter() and typed_handle_leave(), so that
- * another thread that wants the same handle waits, and one that closes it too. Calls
- * that are over in a microsecond keep the GIL, and need only typed_handle_ready(). */
+ * The extension uses CPython's limited API of 3.11, so one build works with all later versions.
+ *
+ * GIL: code that touches a Python object holds the GIL. Library calls that may take long run
+ * without it, between object_enter() and object_leave(), which make other threads wait for the
+ * handle. Calls of about a microsecond keep the GIL and need only object_ready(). */
 #ifndef BINDING_H
 #define BINDING_H
 
@@ -15,21 +15,65 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <weir.h>
+#include <weir/saved.h>
 
-/* ---- exceptions ---- */
+/* ---- py_module.c: exceptions, types, records ---- */
 
-/* Make the exceptions and put them into the module. */
-bool errors_add(PyObject *module);
-
-/* Set the exception of this error; always NULL. */
+/* Raise the exception of a library error, or of a status with a text. Both return NULL. */
 PyObject *raise_error(const struct weir_error *error);
-
-/* Set the one for a status, with a spec of our own. */
 PyObject *raise_status(enum weir_status status, const char *text);
 
-/* ---- small things ---- */
+/* Warn that a filter exceeds its maximum error. False with an exception if warnings are errors. */
+bool warn_saturated(const char *text);
 
-/* How keys are hashed for a spec that is complete. */
+/* Create a type and add it to the module. Returns a new reference, or NULL. */
+PyTypeObject *type_add(PyObject *module, PyType_Spec *spec, const char *name);
+PyTypeObject *record_add(PyObject *module, PyStructSequence_Desc *desc, const char *name);
+
+/* Create a record. `format` is that of Py_BuildValue() and describes a tuple, "(KKd)". */
+PyObject *record_of(PyTypeObject *type, const char *format, ...);
+
+/* A method of any signature as PyMethodDef stores it. */
+#define METHOD(f) ((PyCFunction)(void (*)(void))(f))
+
+bool batch_add(PyObject *module);
+bool filter_add(PyObject *module);
+bool builder_add(PyObject *module);
+bool sketch_add(PyObject *module);
+bool screen_add(PyObject *module);
+bool plan_add(PyObject *module);
+bool unique_add(PyObject *module);
+
+/* ---- py_keys.c: keys as bytes ---- */
+
+#define DIGITS_MAX 24 /* room for a 64-bit integer in decimal */
+
+/* Scratch space for the bytes of a str. */
+struct text_room {
+    Py_UCS4 *points;
+    char *bytes;
+    size_t size; /* points; four bytes each */
+    Py_UCS4 few[64];
+    char few_bytes[256];
+};
+
+/* One key. Its bytes are valid until key_release(), or until the room is used again. */
+struct key_view {
+    struct weir_bytes bytes;
+    Py_buffer buffer;
+    bool held;
+    char digits[DIGITS_MAX];
+};
+
+void text_room_open(struct text_room *r);
+void text_room_close(struct text_room *r);
+
+/* Get the bytes of a key: bytes as they are, a str as UTF-8 (surrogateescape round-trips), an
+ * integer as decimal text. False with an exception for other types. */
+bool key_read(PyObject *o, struct text_room *room, struct key_view *key);
+void key_release(struct key_view *key);
+
+/* Hash function and seed of a spec. */
 struct hasher {
     uint32_t kind;
     uint64_t seed;
@@ -37,25 +81,406 @@ struct hasher {
 
 struct hasher hasher_of(const char *config);
 
-/* A method of any signature as PyMethodDef wants it. */
-#define METHOD(f) ((PyCFunction)(void (*)(void))(f))
+/* Hash bytes, without the GIL if they are long; and hash one key. */
+struct weir_key hash_bytes(struct hasher hash, struct weir_bytes bytes);
+bool key_hash(PyObject *o, struct hasher hash, struct weir_key *out);
 
-/* Make a type and put it into the module under its name; a new reference, or NULL. */
-PyTypeObject *type_add(PyObject *module, PyType_Spec *spec, const char *name);
+/* Report whether a value is missing: None, NaN, NaT or pandas.NA. -1 with an exception. */
+int is_missing(PyObject *o);
 
-/* A named tuple of these fields, likewise. */
-PyTypeObject *record_add(PyObject *module, PyStructSequence_Desc *desc, const char *name);
+/* The integer items of a buffer. */
+struct integers {
+    char size; /* bytes; 0: the format is not an integer */
+    bool is_signed, is_swapped;
+};
 
-/* One of them: its values as Py_BuildValue() takes them, "(KKd)". */
-PyObject *record_of(PyTypeObject *type, const char *format, ...);
+struct integers integers_of(const char *format, Py_ssize_t itemsize);
+uint64_t integer_read(struct integers type, const char *at, bool *negative);
 
-/* The names of each file's own functions for module.c. */
-bool filter_add(PyObject *module);
-bool shared_add(PyObject *module);
-bool builder_add(PyObject *module);
-bool sketch_add(PyObject *module);
-bool screen_add(PyObject *module);
-bool plan_add(PyObject *module);
-bool unique_add(PyObject *module);
+/* The keys of a batch. */
+enum key_form {
+    KEYS_ONE_BY_ONE, /* a list or tuple, or any iterator */
+    KEYS_BYTES,      /* a buffer of keys of one size */
+    KEYS_INTEGERS    /* a buffer of integers */
+};
+
+struct key_source {
+    enum key_form form;
+    bool is_array;      /* numpy or pandas: the result is a numpy array */
+    bool skips_missing; /* skipna=True */
+    /* of a buffer: */
+    Py_buffer buffer;
+    const char *data;
+    size_t size, n;
+    bool is_held, is_padded; /* trailing NUL bytes are not part of a key */
+    struct integers type;
+    char *copy; /* of a buffer that is not contiguous */
+    /* one by one: */
+    PyObject *sequence, *iterator;
+    bool is_list;
+    Py_ssize_t at;
+    struct text_room room;
+};
+
+/* Open the keys of a batch. size: None, or the bytes per key of a buffer. The types of all items
+ * of a list, tuple or array are checked here, so a bad one fails before anything is recorded. */
+bool key_source_open(struct key_source *s, PyObject *keys, PyObject *size, bool skips_missing);
+void key_source_close(struct key_source *s);
+
+/* The bytes of key i of a buffer. An integer is written to digits. */
+struct weir_bytes key_source_at(const struct key_source *s, size_t i, char digits[DIGITS_MAX]);
+
+/* The next item of keys one by one. Returns 1; 0 at the end; -1 with an exception. */
+int key_source_next(struct key_source *s, PyObject **object);
+
+/* The key `ahead` of the next one in a list or tuple, if it is plain bytes and short. The bytes are
+ * valid until Python code runs. */
+bool key_source_peek_bytes(const struct key_source *s, size_t ahead, struct weir_bytes *out);
+
+/* The number of keys, or 0 if unknown. */
+size_t key_source_hint(const struct key_source *s);
+
+/* Copies of keys, for calls that use them without the GIL. */
+struct key_list {
+    struct weir_bytes *keys;
+    size_t n, keys_room;
+    char *bytes;
+    size_t used, bytes_room;
+};
+
+void key_list_close(struct key_list *l);
+
+/* Replace the list by the next keys, at most `max` of them and about 8 MiB. Returns 1 if there may
+ * be more; 0 at the end; -1 with an exception, with the keys before it in the list. *done counts
+ * the keys that were taken from a buffer. */
+int key_list_fill(struct key_list *l, struct key_source *s, size_t max, size_t *done);
+
+/* ---- py_numbers.c: importances, amounts and times of keys ---- */
+
+struct numbers {
+    const char *what; /* name in messages */
+    uint64_t max;
+    bool given;    /* not None */
+    bool is_same;  /* one number for all keys */
+    bool is_array; /* a buffer */
+    bool is_time;
+    uint64_t same;
+    Py_buffer buffer;
+    struct integers type;
+    PyObject *iterator;
+    Py_ssize_t at;
+};
+
+/* Open numbers from 0 to max: None (each is `otherwise`), one number, an array or an iterable.
+ * Times are milliseconds, datetime or datetime64. */
+bool numbers_open(struct numbers *n, PyObject *o, const char *what, uint64_t otherwise,
+                  uint64_t max);
+bool times_open(struct numbers *n, PyObject *o);
+void numbers_close(struct numbers *n);
+
+/* Get the next number. False with an exception if there is none, or it is out of range. */
+bool numbers_next(struct numbers *n, uint64_t *out);
+
+/* Check that no number is left. */
+bool numbers_end(struct numbers *n);
+
+/* Read one number, or one time. A time of a key is at most a day ahead of the clock, because one
+ * wrong date would evict all keys. */
+bool number_read(PyObject *o, const char *what, uint64_t max, uint64_t *out);
+bool time_read(PyObject *o, uint64_t max, uint64_t *out);
+uint64_t latest_time(void);
+
+/* ---- py_saved.c: saved bytes ---- */
+
+/* Bytes of a mapped file, or of an object with a buffer. */
+struct saved_bytes {
+    const void *data;
+    size_t size;
+    void *map;
+    Py_buffer buffer;
+    bool held;
+};
+
+/* source: a path, an open file or bytes. False with an exception. */
+bool saved_open(struct saved_bytes *s, PyObject *source);
+void saved_close(struct saved_bytes *s);
+
+/* Find the first part of one of these kinds (bits, 1 << kind) and skip others. False with an
+ * exception if there is none. */
+bool saved_find(const struct saved_bytes *s, unsigned kinds, const char *what, const void **data,
+                size_t *size, uint32_t *shards);
+
+typedef enum weir_status (*write_all)(void *handle, weir_sink sink, void *context,
+                                      struct weir_error *error);
+
+/* Save to a path, which is replaced atomically. keys: the description of a filter's keys, or "".
+ * Returns None, or NULL with an exception. Releases the GIL. */
+PyObject *saved_write(PyObject *path, const char *keys, write_all write, void *handle);
+
+/* Save to bytes. `size` is the size without the description of keys. */
+PyObject *saved_bytes_of(const char *keys, write_all write, void *handle, size_t size);
+
+/* ---- py_handle.c: what Filter, Shared, Sketch, Screen and Builder have in common ---- */
+
+struct handle_object;
+
+/* Process a batch of hashed keys, without the GIL. */
+typedef enum weir_status (*batch_call)(struct handle_object *o, const struct weir_key *keys,
+                                       const uint64_t *times, size_t n, uint8_t *verdicts,
+                                       struct weir_error *error);
+
+/* A class: the library's calls with untyped handles. */
+struct handle_class {
+    const char *name;   /* "Filter" */
+    const char *what;   /* in messages: "filter" */
+    const char *closed; /* message of a call after close() */
+    PyTypeObject *type;
+    bool is_concurrent; /* calls run at the same time; the last one after close() frees it */
+    unsigned parts;     /* bits, 1 << kind: what load() accepts */
+    enum weir_status (*open)(void **out, const char *spec, uint32_t shards,
+                             const struct weir_options *options, struct weir_error *error);
+    void (*close)(void *handle);
+    size_t (*config)(const void *handle, char *text, size_t size);
+    void (*advance)(void *handle, uint64_t now);
+    void (*clear)(void *handle);
+    void *(*clone)(const void *handle, struct weir_error *error);
+    enum weir_status (*merge)(void *into, const void *from, struct weir_error *error);
+    size_t (*saved_size)(void *handle);
+    write_all save;
+    enum weir_status (*load)(void **out, const void *data, size_t size, struct weir_error *error);
+
+    /* ---- of Filter and Shared ---- */
+    enum weir_verdict (*observe_one)(void *handle, struct weir_key key);
+    enum weir_verdict (*ask_one)(void *handle, struct weir_key key);
+    enum weir_status (*forget)(void *handle, struct weir_key key, bool *was_there,
+                               struct weir_error *error);
+    void (*measure)(void *handle, struct weir_stats *stats);
+    batch_call observe, ask;
+    enum weir_status (*view)(void **out, const void *data, size_t size, uint32_t shards,
+                             struct weir_error *error);
+    const char *of_view, *of_set; /* why a view or a fixed set cannot observe keys */
+    const char *of_shards;        /* why shards cannot be loaded, or NULL */
+};
+
+/* The calls of `calls` (weir, weir_sketch ...) for a handle_class, and their initializers. */
+#define HANDLE_INIT                                                                                \
+    .close = call_close, .config = call_config, .advance = call_advance, .save = call_save,        \
+    .load = call_load, .open = call_open, .clear = call_clear, .clone = call_clone,                \
+    .merge = call_merge, .saved_size = call_saved_size
+#define HANDLE_CALLS(calls, handle_type)                                                           \
+    static void call_close(void *handle)                                                           \
+    {                                                                                              \
+        calls##_close(handle);                                                                     \
+    }                                                                                              \
+    static size_t call_config(const void *handle, char *text, size_t size)                         \
+    {                                                                                              \
+        return calls##_config(handle, text, size);                                                 \
+    }                                                                                              \
+    static void call_advance(void *handle, uint64_t now)                                           \
+    {                                                                                              \
+        calls##_advance(handle, now);                                                              \
+    }                                                                                              \
+    static enum weir_status call_save(void *handle, weir_sink sink, void *context,                 \
+                                      struct weir_error *error)                                    \
+    {                                                                                              \
+        return calls##_save_stream(handle, sink, context, error);                                  \
+    }                                                                                              \
+    static enum weir_status call_load(void **out, const void *data, size_t size,                   \
+                                      struct weir_error *error)                                    \
+    {                                                                                              \
+        handle_type *handle = NULL;                                                                \
+        enum weir_status status = calls##_load_buffer(&handle, data, size, NULL, NULL, error);     \
+                                                                                                   \
+        *out = handle;                                                                             \
+        return status;                                                                             \
+    }                                                                                              \
+    static enum weir_status call_open(void **out, const char *spec, uint32_t shards,               \
+                                      const struct weir_options *options,                          \
+                                      struct weir_error *error)                                    \
+    {                                                                                              \
+        handle_type *handle = NULL;                                                                \
+        enum weir_status status = calls##_open_with(&handle, spec, options, error);                \
+                                                                                                   \
+        (void)shards;                                                                              \
+        *out = handle;                                                                             \
+        return status;                                                                             \
+    }                                                                                              \
+    static void call_clear(void *handle)                                                           \
+    {                                                                                              \
+        calls##_clear(handle);                                                                     \
+    }                                                                                              \
+    static void *call_clone(const void *handle, struct weir_error *error)                          \
+    {                                                                                              \
+        return calls##_clone(handle, error);                                                       \
+    }                                                                                              \
+    static enum weir_status call_merge(void *into, const void *from, struct weir_error *error)     \
+    {                                                                                              \
+        return calls##_merge(into, from, error);                                                   \
+    }                                                                                              \
+    static size_t call_saved_size(void *handle)                                                    \
+    {                                                                                              \
+        return calls##_saved_size(handle);                                                         \
+    }
+
+/* The thread in a call. The flag is accessed with the GIL; threads without it wait for the lock. */
+struct handle_use {
+    PyThread_type_lock lock;
+    unsigned long owner;
+    bool taken;
+};
+
+/* When to compare a filter's error with its limit. */
+struct saturation {
+    double limit; /* fpr= of the spec; 0: not yet known */
+    uint64_t observed, next;
+    bool warned;
+};
+
+struct handle_object {
+    PyObject_HEAD const struct handle_class *class;
+    void *handle; /* NULL after its memory is freed */
+    struct handle_use use;
+    unsigned calls; /* running calls, if concurrent; accessed with the GIL */
+    bool is_closed;
+    bool observes; /* keys can be recorded: neither a view nor a fixed set */
+    bool is_view;
+    struct hasher hash;
+    struct saturation saturation;
+    struct saved_bytes lent;             /* the bytes of a view */
+    char keys[WEIR_KEY_DESCRIPTION_MAX]; /* how the keys of its file were made, or "" */
+    PyObject *weak_references;
+};
+
+/* The keyword arguments of a constructor besides parameters; NULL: not given. */
+struct open_arguments {
+    char spec[2 * WEIR_SPEC_MAX];
+    uint64_t max_bytes;
+    PyObject *store, *shards;
+};
+
+/* Read (spec='', *, max_bytes=0, **parameters), with store and shards if the class has them.
+ * Parameters are appended to the spec: memory="64M" becomes memory=64M. */
+bool open_arguments_read(struct open_arguments *a, PyObject *args, PyObject *named, bool has_store,
+                         bool has_shards);
+
+/* Create an object from a handle, which it owns; on failure the handle is closed. With `lent` (else
+ * NULL) it is a view of these bytes, which it owns too. */
+PyObject *object_wrap(PyTypeObject *type, const struct handle_class *class, void *handle,
+                      struct saved_bytes *lent);
+
+/* Open a spec; load saved bytes, which are closed or become the view's. */
+PyObject *object_open(PyTypeObject *type, const struct handle_class *class,
+                      const struct open_arguments *a);
+PyObject *object_load(PyTypeObject *type, const struct handle_class *class, PyObject *source,
+                      bool keys_differ, bool as_view);
+
+void object_dealloc(PyObject *self);
+
+/* The handle, once no other thread is in a call. NULL with an exception if it is closed, or if this
+ * thread is already in a call: a store that uses its own screen. */
+void *object_ready(PyObject *self);
+
+/* The same for a handle that must be able to observe keys. */
+void *object_observing(PyObject *self);
+
+/* Begin and end a call without the GIL. */
+bool object_enter(PyObject *self);
+void object_leave(PyObject *self);
+
+/* Count observed keys and warn once if the filter exceeds its error. Called with the GIL, outside
+ * of calls. False with an exception if warnings are errors. */
+bool object_count_observed(PyObject *self, uint64_t n);
+
+/* Methods of several classes. */
+PyObject *object_method_close(PyObject *self, PyObject *unused);
+PyObject *object_method_enter(PyObject *self, PyObject *none);
+PyObject *object_method_advance(PyObject *self, PyObject *time);
+PyObject *object_method_clear(PyObject *self, PyObject *none);
+PyObject *object_method_copy(PyObject *self, PyObject *memo);
+PyObject *object_method_merge(PyObject *self, PyObject *other);
+PyObject *object_method_merge_in_place(PyObject *self, PyObject *other);
+PyObject *object_method_save(PyObject *self, PyObject *target);
+PyObject *object_method_tobytes(PyObject *self, PyObject *none);
+PyObject *object_method_reduce(PyObject *self, PyObject *none);
+PyObject *object_method_load(PyObject *type, PyObject *args, PyObject *named);
+PyObject *object_method_view(PyObject *type, PyObject *args, PyObject *named);
+PyObject *object_repr(PyObject *self);
+PyObject *object_config(PyObject *self, void *unused);
+PyObject *object_closed(PyObject *self, void *unused);
+PyObject *object_keys(PyObject *self, void *unused);
+
+/* Entries of the method tables. */
+#define METHODS_OF_ALL(reduce)                                                                     \
+    {"advance", object_method_advance, METH_O,                                                     \
+     "advance($self, time, /)\n--\n\n"                                                             \
+     "Set the current time, for specs that use time (span=, half-life=1h): milliseconds or a\n"    \
+     "datetime. Earlier times are ignored."},                                                      \
+        {"save", object_method_save, METH_O,                                                       \
+         "save($self, file, /)\n--\n\n"                                                            \
+         "Save to a path or to an open binary file. A path is replaced atomically: after a "       \
+         "crash\nit has the old or the new content."},                                             \
+        {"tobytes", object_method_tobytes, METH_NOARGS,                                            \
+         "tobytes($self, /)\n--\n\nReturn what save() writes, as bytes."},                         \
+        {"__reduce__", reduce, METH_NOARGS, "Pickle support."},                                    \
+        {"close", object_method_close, METH_NOARGS,                                                \
+         "close($self, /)\n--\n\n"                                                                 \
+         "Free the memory, after calls of other threads have returned."},                          \
+        {"__enter__", object_method_enter, METH_NOARGS, "Return self."},                           \
+    {                                                                                              \
+        "__exit__", object_method_close, METH_VARARGS, "Close it."                                 \
+    }
+
+#define METHODS_OF_STATE                                                                           \
+    {"clear", object_method_clear, METH_NOARGS,                                                    \
+     "clear($self, /)\n--\n\nReturn to the state after opening, with the same seed."},             \
+    {                                                                                              \
+        "merge", object_method_merge, METH_O,                                                      \
+            "merge($self, other, /)\n--\n\n"                                                       \
+            "Add the content of another one with the same spec and seed. a |= b does the same."    \
+    }
+
+#define METHODS_OF_COPY(copy)                                                                      \
+    {"copy", copy, METH_NOARGS, "copy($self, /)\n--\n\nReturn a copy with its own memory."},       \
+        {"__copy__", copy, METH_NOARGS, "As copy()."},                                             \
+    {                                                                                              \
+        "__deepcopy__", copy, METH_O, "As copy()."                                                 \
+    }
+
+#define PROPERTIES_OF_ALL                                                                          \
+    {"config", object_config, NULL, "The complete spec: it opens an equal one.", NULL},            \
+    {                                                                                              \
+        "closed", object_closed, NULL, "Whether it was closed.", NULL                              \
+    }
+
+#define WEAK_REFERENCES                                                                            \
+    {"__weaklistoffset__", T_PYSSIZET, offsetof(struct handle_object, weak_references), READONLY,  \
+     NULL},                                                                                        \
+    {                                                                                              \
+        NULL, 0, 0, 0, NULL                                                                        \
+    }
+
+/* ---- py_batch.c: batches of hashed keys ---- */
+
+/* The arguments of a batch; NULL stands for None. */
+struct batch_arguments {
+    PyObject *keys, *size, *importance, *times;
+    int skipna;
+};
+
+/* What a batch returns. */
+enum batch_result { BATCH_NONE, BATCH_VERDICTS };
+
+/* Process a batch. Keys are hashed with the GIL and processed without it. If the iterable raises,
+ * the keys before that have been processed. */
+PyObject *batch_run(PyObject *self, batch_call call, const struct batch_arguments *a,
+                    enum batch_result result);
+
+PyObject *filter_observe_many(PyObject *self, PyObject *args, PyObject *named);
+PyObject *filter_update(PyObject *self, PyObject *args, PyObject *named);
+PyObject *filter_ask_many(PyObject *self, PyObject *args, PyObject *named);
+
+/* ---- the classes that load() finds by their type: py_filter.c, py_sketch.c ---- */
+
+extern struct handle_class filter_class, shared_class, sketch_class;
 
 #endif

@@ -1,11 +1,11 @@
 """Deduplicate unbounded streams in constant memory; test membership; count frequent items.
 
 >>> import weir
->>> with weir.open("memory=1M seed=1") as seen:
+>>> with weir.Filter(memory="1M", seed=1) as seen:
 ...     [word for word in "to be or not to be".split() if not seen.observe(word)]
 ['to', 'be', 'or', 'not']
 
-Keys are bytes or str ("a" and b"a" are the same key). A filter can report a new key as
+Keys are bytes, str or int ("a" and b"a" are the same key, and so are "7" and 7). A filter can report a new key as
 seen (false positive) or forget a key (false negative), at rates that its spec bounds.
 docs/python.md has the rest.
 """
@@ -22,6 +22,7 @@ from ._weir import (
     MismatchError,
     NoMemoryError,
     Prediction,
+    SaturationWarning,
     Screen,
     ScreenStats,
     Shared,
@@ -29,13 +30,14 @@ from ._weir import (
     SketchStats,
     Stats,
     UnsupportedError,
+    Verdicts,
     WriteError,
     __version__,
     complete,
     algorithms,
     predict,
 )
-from ._ready_made import build, load, open, plan, screen, shared, sketch, unique, view
+from ._ready_made import build, plan, unique
 
 __all__ = [
     "Algorithm",
@@ -50,6 +52,7 @@ __all__ = [
     "MismatchError",
     "NoMemoryError",
     "Prediction",
+    "SaturationWarning",
     "Screen",
     "ScreenStats",
     "Shared",
@@ -57,17 +60,12 @@ __all__ = [
     "SketchStats",
     "Stats",
     "UnsupportedError",
+    "Verdicts",
     "WriteError",
     "build",
     "complete",
     "algorithms",
-    "load",
-    "open",
     "plan",
     "predict",
-    "screen",
-    "shared",
-    "sketch",
     "unique",
-    "view",
 ]

@@ -1,60 +1,27 @@
-"""Functions of the package: short names for the types, unique() and plan()."""
+"""Functions of the package: build(), unique() and plan()."""
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from . import _weir
-from ._weir import Builder, Filter, Screen, Shared, Sketch
+from ._weir import Builder, Filter
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from typing import TypeVar
 
-    from ._weir import Prediction, _Key, _Keys, _Source, _Store
+    from ._weir import Prediction, _Array, _Key, _Keys
 
     T = TypeVar("T")
 
 _PLAN_MEMORY = 64 << 20  # the default of weir plan
 _FAR_MORE = 4  # times the memory of the best: larger ones are not searched for
+_FIRST_MEMORY = 4 << 20  # first filter of unique(); it holds
+_FIRST_KEYS = 1 << 20  # this many keys, at an error below 1e-5
 
 
-def open(spec: str = "", *, max_bytes: int = 0) -> Filter:
-    """Open a filter: weir.Filter(spec).
-
-    >>> seen = open("rlbsbf memory=64K seed=1")
-    >>> seen.observe("a"), seen.observe("a")
-    (False, True)
-    """
-    return Filter(spec, max_bytes=max_bytes)
-
-
-def shared(spec: str = "", *, shards: int = 0, max_bytes: int = 0) -> Shared:
-    """Open a filter for many threads: weir.Shared(spec)."""
-    return Shared(spec, shards=shards, max_bytes=max_bytes)
-
-
-def sketch(spec: str, *, max_bytes: int = 0) -> Sketch:
-    """Open a sketch, which counts keys: weir.Sketch(spec)."""
-    return Sketch(spec, max_bytes=max_bytes)
-
-
-def screen(spec: str = "", store: _Store | None = None, *, max_bytes: int = 0) -> Screen:
-    """Open a screen in front of a store: weir.Screen(spec, store)."""
-    return Screen(spec, store, max_bytes=max_bytes)
-
-
-def load(source: _Source, *, keys_differ: bool = False) -> Filter:
-    """Load a saved filter, from a path or from bytes: weir.Filter.load(source)."""
-    return Filter.load(source, keys_differ=keys_differ)
-
-
-def view(source: _Source, *, keys_differ: bool = False) -> Filter:
-    """Open a saved filter read-only, in a file or in bytes: weir.Filter.view(source)."""
-    return Filter.view(source, keys_differ=keys_differ)
-
-
-def build(spec: str, keys: _Keys, *, size: int | None = None) -> Filter:
-    """Make a filter of a set whose keys are all known.
+def build(spec: str, keys: _Keys | _Array, *, size: int | None = None) -> Filter:
+    """Build a filter of a set whose keys are all known.
 
     >>> members = build("fuse fpr=0.4% seed=1", ["a", "b"])
     >>> "a" in members
@@ -72,20 +39,25 @@ def unique(
     *,
     filter: Filter | None = None,
 ) -> Iterator[T]:
-    """The items of an iterable whose key occurs for the first time, in their order.
+    """Yield the items of an iterable whose key occurs for the first time, in their order.
 
-    key: a function that returns the key of an item, bytes or str; without it the item is
-    the key. memory: the filter's memory. filter: a filter to use instead, which keeps the
-    keys. Each item of a generator is yielded before the next is taken.
+    key: a function that returns the key of an item: bytes, str or int. Default: the item.
+    memory: maximum memory of the filter; a few megabytes are used for the first million keys.
+    filter: use this filter instead and keep the keys in it. Each item of a generator is
+    yielded before the next one is taken.
 
     >>> list(unique(["a", "b", "a"]))
     ['a', 'b']
-    >>> list(unique([1, 2, 11], key=lambda n: str(n % 10)))
+    >>> list(unique([1, 2, 11], key=lambda n: n % 10))
     [1, 2]
     """
-    if filter is None:
-        return _weir.Unique(iterable, key, Filter(f"memory={memory}"), True)
-    return _weir.Unique(iterable, key, filter, False)
+    if filter is not None:
+        return _weir.Unique(iterable, key, filter, False, 0, "")
+    size = _weir._size(memory) if isinstance(memory, str) else memory
+    if size <= 2 * _FIRST_MEMORY:
+        return _weir.Unique(iterable, key, Filter(memory=size), True, 0, "")
+    first = Filter(memory=_FIRST_MEMORY)
+    return _weir.Unique(iterable, key, first, True, _FIRST_KEYS, f"memory={size - _FIRST_MEMORY}")
 
 
 def _rate(rate: float | str | None, name: str) -> float:
@@ -103,15 +75,13 @@ def plan(
     *,
     fpr: float | str | None = None,
     fnr: float | str | None = None,
-    fp: float = 0.0,
-    fn: float = 0.0,
     filter: str | None = None,
 ) -> list[Prediction]:
     """Recommend filters for a stream: predictions, the best first, each with its best parameters.
 
-    memory: the limit, 64M by default. fpr, fnr: maximum rates; without memory, find the least
-    memory that satisfies them. fp, fn: the cost of each error. filter: only this one, with
-    parameters that must not change.
+    memory: the limit, 64M by default. fpr, fnr: maximum rates, 0.1 % and 5 % by default; if one is
+    given without memory, find the least memory that satisfies them. Filters that exceed a limit
+    come last; their rank is above 1. filter: only this one, with parameters that must not change.
 
     >>> best = plan("uniform:n=1M,distinct=60%", memory="1M")[0]
     >>> best.memory <= 1 << 20
@@ -121,18 +91,18 @@ def plan(
     sizing = memory is None and any(ceilings)
     room = _weir._size(memory) if isinstance(memory, str) else memory or (0 if sizing else _PLAN_MEMORY)
     if filter is not None:
-        return [_weir._choose(filter, stream, room, fp, fn, *ceilings, sizing)]
+        return [_weir._choose(filter, stream, room, *ceilings, sizing)]
     found: list[Prediction] = []
     why: Exception | None = None
     for about in _weir.algorithms("filter"):
         if "for tables" in about.traits or "observe" not in about.traits:
             continue
         try:
-            found.append(_weir._choose(about.name, stream, room, fp, fn, *ceilings, sizing))
+            found.append(_weir._choose(about.name, stream, room, *ceilings, sizing))
         except (_weir.UnsupportedError, _weir.ConfigError) as error:
             why = why or error
         if sizing and found:
             room = _FAR_MORE * min(p.memory for p in found)
     if not found:
         raise why or ValueError("no filter fits")
-    return sorted(found, key=lambda p: p.memory if sizing else p.cost)
+    return sorted(found, key=lambda p: p.memory if sizing else p.rank)

@@ -14,17 +14,13 @@ from __future__ import annotations
 import logging
 import pathlib
 import threading
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from scrapy.dupefilters import RFPDupeFilter
 from scrapy.utils.job import job_dir
 from twisted.internet.task import LoopingCall
 
-from ._ready_made import load
-from ._ready_made import open as open_filter
-
-if TYPE_CHECKING:
-    from ._weir import Filter
+from ._weir import Filter
 
 FILE = "requests.weir"
 SPEC = "memory=64M"
@@ -65,8 +61,8 @@ class DupeFilter(RFPDupeFilter):
 
     def _open_filter(self) -> Filter:
         if self.path is None or not self.path.exists():
-            return open_filter(self.spec)
-        found = load(self.path)
+            return Filter(self.spec)
+        found = Filter.load(self.path)
         logger.info("Resuming with %d requests seen (%s)", found.stats().observed, found.config)
         return found
 
@@ -84,7 +80,7 @@ class DupeFilter(RFPDupeFilter):
             self._save(self.filter.copy())
 
     def _save(self, state: Filter) -> None:
-        """A copy, so that the crawl goes on; never two at once, and never an older one last."""
+        """Saves a copy while the crawl continues; one at a time, and the newest last."""
         with self._saving, state:
             observed = state.stats().observed
             if observed > self._saved:

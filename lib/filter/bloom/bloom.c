@@ -1,13 +1,13 @@
-/* bloom.c - Bloom's filter (Bloom 1970; taught in the lectures of Rivera and of
- * Castillo that tests/papers/lectures.c names).
+/* bloom.c - the Bloom filter (Bloom 1970; the lectures of Rivera and of Castillo that
+ * tests/papers/lectures.c names).
  *
- * One array of m bits; a key sets k of them, and is seen if all k are set.
- * Never forgets, so never a false negative; but it fills up: past its capacity
- * the error grows towards 1. The best there is for a stream that fits.
+ * One array of m bits. A key sets k of them, and is seen if all k are set. It never evicts, so
+ * there are no false negatives. It saturates: beyond its capacity the false-positive rate grows
+ * towards 1. It is the best filter for a stream that fits.
  *
- * Price: k cache lines per key; 1.44 log2(1/error) bits per key when full. */
+ * Cost: k cache lines per key; 1.44 log2(1/error) bits per key when full. */
 #include "filter/filter.h"
-#include "theory/bloom.h"
+#include "theory/sets.h"
 #include "filter/bloom/sizing.h"
 
 static bool plan(struct config *c, struct shape *s, struct weir_error *error)
@@ -26,12 +26,12 @@ static double error_now(const weir_filter *w)
     return bloom_error_at(cells_fill(&bits), w->config.k);
 }
 
-static inline void touch(const weir_filter *w, struct arrival *a)
+static inline void prefetch(const weir_filter *w, struct arrival *a)
 {
     struct cells bits = plane(w, 0);
 
     for (uint32_t i = 0; i < w->config.k; i++)
-        bit_touch(&bits, a->at[i] = place(a->key, i, bits.n));
+        bit_prefetch(&bits, a->at[i] = place(a->key, i, bits.n));
 }
 
 static bool probe(const weir_filter *w, const struct arrival *a)
@@ -44,7 +44,7 @@ static bool probe(const weir_filter *w, const struct arrival *a)
     return seen;
 }
 
-static inline void admit(weir_filter *w, const struct arrival *a, bool seen)
+static inline void insert(weir_filter *w, const struct arrival *a, bool seen)
 {
     struct cells bits = plane(w, 0);
 
@@ -70,7 +70,7 @@ static bool predict(const struct config *c, const struct shape *s, const struct 
 #include "filter/loops.h"
 
 const struct filter_ops filter_bloom = {
-    .is.about = {"bloom", "never forgets, fills up: the best for a stream that fits",
+    .is.about = {"bloom", "Bloom filter: never evicts, saturates; best for a stream that fits",
                  WEIR_CAN_OBSERVE | WEIR_CAN_MERGE | WEIR_CAN_KEEP_ALL},
     .is.parameters = HAS_ALWAYS | HAS(PARAMETER_CAPACITY) | HAS(PARAMETER_FPR) | HAS(PARAMETER_K),
     .plan = plan,

@@ -1,17 +1,16 @@
-/* counting.c - the counting Bloom filter (Fan et al. 2000): Bloom's filter with
- * counters, so that keys can be taken back.
+/* counting.c - the counting Bloom filter (Fan et al. 2000): a Bloom filter with counters, so that
+ * keys can be removed.
  *
- * Every showing adds one to the key's k cells, every forgetting takes one off;
- * a key is seen if none of its cells is zero. A cell that has reached its top
- * stays there for ever: it no longer knows its count, and lowering it could
- * forget others. So a key shown twice must be forgotten twice, and forgetting
- * only what was shown never makes another key be missed.
+ * Each insertion adds one to the key's k cells, each removal subtracts one. A key is seen if none
+ * of its cells is zero. A cell that has reached its maximum stays there: its count is unknown, and
+ * lowering it could remove other keys. A key inserted twice must be removed twice. Removing only
+ * keys that were inserted never causes a false negative.
  *
- * Price: k cache lines per key, and the bits of a cell times Bloom's memory. */
+ * Cost: k cache lines per key, and the memory of a Bloom filter times the bits of a cell. */
 #include "filter/one_array.h"
 #include "filter/bloom/sizing.h"
 
-#define CELL_DEFAULT 4 /* overflows once in 10^15 cells at the best load */
+#define CELL_DEFAULT 4 /* overflows once in 10^15 cells at the optimal load */
 
 static bool plan(struct config *c, struct shape *s, struct weir_error *error)
 {
@@ -24,7 +23,7 @@ static bool plan(struct config *c, struct shape *s, struct weir_error *error)
     return true;
 }
 
-/* Add one to a cell, or take one off; the top is kept in both directions. */
+/* Add `by` (1 or -1) to a cell, unless it is at its maximum. */
 static inline void step(struct cells *cells, uint64_t i, uint32_t by)
 {
     uint32_t old = cells_get(cells, i);
@@ -33,7 +32,7 @@ static inline void step(struct cells *cells, uint64_t i, uint32_t by)
         cells_set(cells, i, old + by);
 }
 
-static inline void admit(weir_filter *w, const struct arrival *a, bool seen)
+static inline void insert(weir_filter *w, const struct arrival *a, bool seen)
 {
     struct cells cells = plane(w, 0);
 
@@ -48,7 +47,7 @@ static bool forget(weir_filter *w, struct weir_key key)
     struct arrival a;
 
     a.key = key;
-    touch(w, &a);
+    prefetch(w, &a);
     if (!probe(w, &a))
         return false;
     for (uint32_t i = 0; i < w->config.k; i++)
@@ -79,7 +78,7 @@ static bool predict(const struct config *c, const struct shape *s, const struct 
 #include "filter/loops.h"
 
 const struct filter_ops filter_counting = {
-    .is.about = {"counting", "Bloom's filter with counters: keys can be forgotten again",
+    .is.about = {"counting", "Bloom filter with counters: keys can be removed",
                  WEIR_CAN_OBSERVE | WEIR_CAN_FORGET | WEIR_CAN_MERGE | WEIR_CAN_KEEP_ALL},
     .is.parameters = HAS_ALWAYS | HAS(PARAMETER_CAPACITY) | HAS(PARAMETER_FPR) | HAS(PARAMETER_K) |
                      HAS(PARAMETER_CELL),

@@ -51,7 +51,7 @@ static void choose_width(struct config *c)
     c->slots = 0;
     for (uint32_t i = 0; i < LINE_WIDTHS; i++) {
         uint32_t width = line_width[i];
-        uint32_t n = slots_most(c->fpr, width, line_rooms[has_window(c)][i]);
+        uint32_t n = slots_max(c->fpr, width, line_rooms[has_window(c)][i]);
 
         if (n > c->slots && (!given || width == given)) {
             c->slots = n;
@@ -64,28 +64,31 @@ static bool plan(struct config *c, struct shape *s, struct weir_error *error)
 {
     if (config_has(c, PARAMETER_WIDTH) && !is_a_width(c->width))
         return error_refuse(error, WEIR_ERROR_INVALID_VALUE,
-                            "width= does not fit: it takes 8 to 16, 20, 24 or 32", NULL);
+                            "width=: invalid value; use 8 to 16, 20, 24 or 32", NULL);
     if (c->window && c->span)
-        return error_refuse(error, WEIR_ERROR_CONFLICTING_PARAMETERS,
-                            "window= and span= do not go together: a window is of records or of "
-                            "time",
-                            NULL);
+        return error_refuse(
+            error, WEIR_ERROR_CONFLICTING_PARAMETERS,
+            "window= and span= exclude each other; give the window in records or in "
+            "time",
+            NULL);
     if (c->refresh && !has_window(c))
-        return error_refuse(error, WEIR_ERROR_CONFLICTING_PARAMETERS,
-                            "refresh=no goes with window= or span= only: it is their end that a "
-                            "repeat puts off",
-                            NULL);
+        return error_refuse(
+            error, WEIR_ERROR_CONFLICTING_PARAMETERS,
+            "refresh=no requires window= or span=: it keeps a repeat from extending "
+            "them",
+            NULL);
     if (has_window(c) && c->importance.mode != IMPORTANCE_NONE)
-        return error_refuse(error, WEIR_ERROR_CONFLICTING_PARAMETERS,
-                            "window= and importance= do not go together: the order within a line "
-                            "is either by time or by importance",
-                            NULL);
+        return error_refuse(
+            error, WEIR_ERROR_CONFLICTING_PARAMETERS,
+            "window= and importance= exclude each other: a line is ordered either by "
+            "time or by importance",
+            NULL);
     if (c->enter && (has_window(c) || c->importance.mode != IMPORTANCE_NONE))
         return error_refuse(error, WEIR_ERROR_CONFLICTING_PARAMETERS,
-                            "enter= does not go with window=, span= or importance=: there time or "
-                            "importance says where a key enters",
+                            "enter= cannot be combined with window=, span= or importance=, which "
+                            "determine where a key enters",
                             NULL);
-    uint64_t most = config_has(c, PARAMETER_SLOTS) ? c->slots : LINE_SLOTS_MOST;
+    uint64_t most = config_has(c, PARAMETER_SLOTS) ? c->slots : LINE_SLOTS_MAX;
     if (config_has(c, PARAMETER_FPR)) {
         choose_width(c);
         if (c->slots == 0)
@@ -289,7 +292,7 @@ static void advance(weir_filter *w, uint64_t now)
 }
 
 /* The last millisecond of the current quarter. */
-static uint64_t stands(const weir_filter *w)
+static uint64_t quiet_until(const weir_filter *w)
 {
     uint64_t since;
 
@@ -341,10 +344,20 @@ static void merge(weir_filter *into, const weir_filter *from)
         merge_line(into, nth_line(into, i), nth_line(from, i));
 }
 
+/* A line's keys are in `times` neighbouring lines of a filter that has so many more: place() scales
+ * the same word of the hash. So every key is in the copy where it is looked up. */
+static void grow(weir_filter *into, const weir_filter *from)
+{
+    uint64_t times = lines(into) / lines(from);
+
+    for (uint64_t i = 0; i < lines(into); i++)
+        memcpy(nth_line(into, i), nth_line(from, i / times), LINE_BYTES);
+}
+
 static const char *unmergeable(const struct config *c)
 {
-    return has_window(c) ? "weir filters with window= or span= cannot be merged: they count their "
-                           "time apart"
+    return has_window(c) ? "recent filters with window= or span= cannot be merged: their windows "
+                           "begin at different times"
                          : NULL;
 }
 
@@ -442,13 +455,14 @@ static void ask_many(const weir_filter *w, const struct weir_key *keys, size_t n
     paths()->ask_many(w, keys, n, verdicts);
 }
 
-static void touch_key(const weir_filter *w, struct weir_key key)
+static void prefetch_key(const weir_filter *w, struct weir_key key)
 {
-    paths()->touch(w, key);
+    paths()->prefetch(w, key);
 }
 
 const struct filter_ops filter_recent = {
-    .is.about = {"recent", "fingerprints in order of recency: one cache line, the longest memory",
+    .is.about = {"recent",
+                 "fingerprints in LRU order, one cache line per key: remembers the most keys",
                  WEIR_CAN_OBSERVE | WEIR_CAN_MERGE | WEIR_CAN_WINDOW | WEIR_CAN_TIME |
                      WEIR_CAN_IMPORTANCE | WEIR_CAN_RUN_FOREVER | WEIR_CAN_ONE_LINE},
     .is.parameters = HAS_ALWAYS | HAS(PARAMETER_FPR) | HAS(PARAMETER_WIDTH) | HAS(PARAMETER_SLOTS) |
@@ -465,10 +479,11 @@ const struct filter_ops filter_recent = {
     .locate = locate,
     .ask = ask,
     .ask_many = ask_many,
-    .touch = touch_key,
+    .prefetch = prefetch_key,
     .advance = advance,
-    .stands = stands,
+    .quiet_until = quiet_until,
     .merge = merge,
+    .grow = grow,
     .unmergeable = unmergeable,
     .check = check,
     .check_cells = check_cells,

@@ -22,7 +22,7 @@ struct recent_paths {
     bool (*ask)(const weir_filter *w, const struct weir_key *key);
     void (*ask_many)(const weir_filter *w, const struct weir_key *keys, size_t n,
                      uint8_t *verdicts);
-    void (*touch)(const weir_filter *w, struct weir_key key);
+    void (*prefetch)(const weir_filter *w, struct weir_key key);
     bool (*locate)(const weir_filter *w, const struct weir_key *keys, size_t n,
                    uint64_t *slot_refs);
 };

@@ -143,7 +143,7 @@ INLINED __mmask8 decide_timed(const struct walk *t, const struct block *k, struc
     __mmask8 full = _mm512_test_epi64_mask(top, all_of(0xff)) & (__mmask8)~e->seen;
     full &= _mm512_cmpeq_epi64_mask(live_bits, end);
     __mmask8 late = full & (__mmask8) ~(at_floor | e->again),
-             anew = _mm512_testn_epi64_mask(live, live);
+             is_fresh = _mm512_testn_epi64_mask(live, live);
     __mmask8 moves = (__mmask8) ~(late | e->again | (b->once ? e->seen : 0));
     __m512i last = _mm512_sub_epi64(line_by_index32(b->any.slots, e->index), all_of(1));
     __m512i slot = _mm512_mask_mov_epi64(last, e->seen, line_firsts(e->found, e->form));
@@ -152,8 +152,8 @@ INLINED __mmask8 decide_timed(const struct walk *t, const struct block *k, struc
     __m512i word = all_of((b->epoch & (QUARTER_WRAP - 1)) << 40);
 
     /* a line that is empty now begins with the widest slots */
-    __m512i index = _mm512_maskz_mov_epi64((__mmask8)~anew, e->index);
-    __m512i bits = _mm512_mask_mov_epi64(e->bits, anew, all_of(line_width[0]));
+    __m512i index = _mm512_maskz_mov_epi64((__mmask8)~is_fresh, e->index);
+    __m512i bits = _mm512_mask_mov_epi64(e->bits, is_fresh, all_of(line_width[0]));
     word = _mm512_or_si512(
         word, _mm512_or_si512(_mm512_slli_epi64(index, 56), _mm512_slli_epi64(marks, 16)));
     _mm512_storeu_si512(step->after + e->i, _mm512_maskz_add_epi64(moves, after, e->bits));
@@ -169,7 +169,7 @@ INLINED __mmask8 decide_timed(const struct walk *t, const struct block *k, struc
     return late;
 }
 
-/* Eight keys, from the i-th of a step on. */
+/* Process eight keys, starting with the i-th of a step. */
 INLINED void decide(const struct walk *t, const struct block *k, struct step *step, uint32_t i,
                     struct deferred *late, const enum mode m)
 {
@@ -180,7 +180,7 @@ INLINED void decide(const struct walk *t, const struct block *k, struct step *st
     struct eight e = {.i = i, .again = (__mmask8)(step->again >> i)};
 
     e.index = _mm512_srli_epi64(tail, 56);
-    if (!shows(m))
+    if (!observes(m))
         e.index = _mm512_min_epu64(e.index, all_of(LINE_WIDTHS - 1)); /* a damaged view has any */
     if (!is_timed(m)) {
         step->above |= _mm512_cmpneq_epi64_mask(e.index, all_of(t->b->floor));
@@ -198,7 +198,7 @@ INLINED void decide(const struct walk *t, const struct block *k, struct step *st
     e.found = line_equal_slots(equal, e.index, slots);
     e.seen = _mm512_test_epi64_mask(e.found, e.found);
     step->seen |= (uint32_t)e.seen << i;
-    if (!shows(m))
+    if (!observes(m))
         return;
     __mmask8 cut = m == RECENT ? decide_front(step, &e, t->b)
                    : m == DEEP ? decide_deep(k, step, &e, t->b)

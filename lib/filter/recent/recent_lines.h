@@ -75,7 +75,7 @@ struct batch_ctx {
 #endif
 };
 
-INLINED bool shows(const enum mode m)
+INLINED bool observes(const enum mode m)
 {
     return m != ASKED && m != ASKED_TIMED;
 }
@@ -221,7 +221,7 @@ INLINED void share(const weir_filter *w, struct batch_ctx *b, enum mode m, size_
     if (n == 0)
         return;
     b->all_at_floor = b->all_widest = false;
-    const uint32_t last = shows(m) ? b->floor : LINE_WIDTHS - 1; /* views can be damaged */
+    const uint32_t last = observes(m) ? b->floor : LINE_WIDTHS - 1; /* views can be damaged */
     for (uint32_t i = 0; i <= last; i++)
         b->lines[i] = lines_of(b, i, i == b->floor);
 #ifdef LINE_ANY_WIDTH
@@ -232,7 +232,7 @@ INLINED void share(const weir_filter *w, struct batch_ctx *b, enum mode m, size_
 
 /* ---- lookup ---- */
 
-/* A line's marks as they are now, and above them how many slots are in the window. */
+/* A line's current marks, and above them the number of slots in the window. */
 INLINED uint64_t marks_now(const uint8_t *line, const struct batch_ctx *b)
 {
     uint64_t tail = bits_load64(line + 56);
@@ -322,8 +322,8 @@ static __attribute__((noinline)) void insert_into_full(weir_filter *w, struct sl
 
 /* The slot found, or the last one, moves to the front. Here and below: returns false if the line is
  * full and above the narrowest width; then nothing is done. */
-INLINED bool show_front(struct slot_ref s, const uint32_t index, const struct lines *of,
-                        uint64_t found)
+INLINED bool observe_front(struct slot_ref s, const uint32_t index, const struct lines *of,
+                           uint64_t found)
 {
     if (!of->at_floor && __builtin_expect(!found & is_full(s.line, of), false))
         return false;
@@ -332,8 +332,8 @@ INLINED bool show_front(struct slot_ref s, const uint32_t index, const struct li
 }
 
 /* A hit moves up, a new key enters at its depth or behind the last slot in use. */
-INLINED bool show_deep(struct slot_ref s, const uint32_t index, const struct lines *of,
-                       uint64_t found, const struct batch_ctx *b)
+INLINED bool observe_deep(struct slot_ref s, const uint32_t index, const struct lines *of,
+                          uint64_t found, const struct batch_ctx *b)
 {
     const uint32_t last = of->slots - 1, up = s.depth >> b->up;
     uint32_t used = of->slots;
@@ -358,8 +358,8 @@ static __attribute__((noinline)) void begin_again(const weir_filter *w, struct s
     bits_store64(s.line + 56, (w->reg[EPOCH] & (QUARTER_WRAP - 1)) << 40 | marks << 16);
 }
 
-INLINED bool show_timed(weir_filter *w, struct slot_ref s, const uint32_t index,
-                        const struct lines *of, uint64_t found, struct batch_ctx *b)
+INLINED bool observe_timed(weir_filter *w, struct slot_ref s, const uint32_t index,
+                           const struct lines *of, uint64_t found, struct batch_ctx *b)
 {
     uint64_t aged = marks_now(s.line, b), now = b->epoch & (QUARTER_WRAP - 1);
     uint32_t slots = of->slots, live = (uint32_t)(aged >> 24);
@@ -387,12 +387,12 @@ INLINED bool visit_line(weir_filter *w, struct slot_ref s, const uint32_t index,
                         const struct lines *of, const enum mode m, struct batch_ctx *b)
 {
     uint64_t found = find(s, index, of, m, b);
-    bool shown = m == RECENT  ? show_front(s, index, of, found)
-                 : m == DEEP  ? show_deep(s, index, of, found, b)
-                 : m == TIMED ? show_timed(w, s, index, of, found, b)
-                              : true;
+    bool done = m == RECENT  ? observe_front(s, index, of, found)
+                : m == DEEP  ? observe_deep(s, index, of, found, b)
+                : m == TIMED ? observe_timed(w, s, index, of, found, b)
+                             : true;
 
-    if (__builtin_expect(!shown, false))
+    if (__builtin_expect(!done, false))
         insert_into_full(w, s, m, b);
     return found;
 }

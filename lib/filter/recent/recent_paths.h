@@ -2,19 +2,19 @@
  * three times, by recent_plain.c, recent_avx2.c and recent_avx512.c, which name the result
  * WEIR_PATHS.
  *
- * A batch runs in blocks of 32 keys. While one block is processed, the lines of the keys that are
- * AHEAD of it are fetched: memory latency is what such a filter otherwise waits for. The keys of
- * one line keep their order and lines are independent, so the result is that of single calls.
+ * A batch is processed in blocks of 32 keys. While one block is processed, the lines of keys up to
+ * AHEAD later are prefetched, because memory latency dominates otherwise. Keys of one line keep
+ * their order, and lines are independent, so the result is that of single calls.
  *
  * A block is processed in one of two ways:
  *
- *   show_uniform  all lines of the block before had the same width (a full filter: the narrowest; a
- *                 filter with room: the widest). This width is compiled as a constant.
- *   show_mixed    any widths, by tables. With AVX-512 that is recent_steps.h, sixteen keys at a
- * time.
+ *   observe_uniform  all lines of the previous block had the same width (the narrowest in a full
+ *                    filter, the widest in one with free slots). This width is a constant.
+ *   observe_mixed    any widths, by tables. With AVX-512 that is recent_steps.h, sixteen keys
+ *                    at a time.
  *
- * The mode is a constant in the code for a line and in what surrounds it in a block; all else
- * decides it when running. */
+ * The mode is a constant in the code for a line and in the loop around it. Everything else is
+ * decided at run time. */
 #include "filter/recent/recent_lines.h"
 
 static inline enum mode mode_of(const weir_filter *w, bool asking)
@@ -166,8 +166,8 @@ INLINED bool visit_one(weir_filter *w, struct slot_ref s, const enum mode m, str
 
 /* The n keys of a block; bit i of the result if key i was found. For each key, the line of a later
  * one is fetched. */
-INLINED uint32_t show_uniform(const struct walk *t, size_t first, size_t n, const uint32_t index,
-                              const bool at_floor, const enum mode m)
+INLINED uint32_t observe_uniform(const struct walk *t, size_t first, size_t n, const uint32_t index,
+                                 const bool at_floor, const enum mode m)
 {
     const struct block k = block_at(t->ring, first);
     uint8_t *const *ahead = t->ring->line + (first + AHEAD) % RING;
@@ -196,7 +196,7 @@ INLINED uint32_t show_uniform(const struct walk *t, size_t first, size_t n, cons
 #ifdef LINE_ANY_WIDTH
 #include "filter/recent/recent_steps.h"
 #else
-INLINED uint32_t show_mixed(const struct walk *t, size_t first, size_t n, const enum mode m)
+INLINED uint32_t observe_mixed(const struct walk *t, size_t first, size_t n, const enum mode m)
 {
     const struct block k = block_at(t->ring, first);
     uint8_t *const *ahead = t->ring->line + (first + AHEAD) % RING;
@@ -206,7 +206,7 @@ INLINED uint32_t show_mixed(const struct walk *t, size_t first, size_t n, const 
         const struct slot_ref s = nth_slot_ref(&k, i, m);
         uint32_t index = line_index(s.line);
 
-        if (!shows(m)) /* a damaged view contains any */
+        if (!observes(m)) /* a damaged view contains any */
             index = index < LINE_WIDTHS ? index : LINE_WIDTHS - 1;
         cells_fetch(ahead[i]);
         cells_fetch_near(k.line[i + NEAR]);
@@ -220,14 +220,14 @@ INLINED uint32_t show_mixed(const struct walk *t, size_t first, size_t n, const 
 }
 #endif
 
-INLINED uint32_t show_block(const struct walk *t, size_t first, size_t n, const enum mode m)
+INLINED uint32_t observe_block(const struct walk *t, size_t first, size_t n, const enum mode m)
 {
     const uint32_t floor = t->b->floor;
     uint32_t seen;
 
-#define SHOW(i) seen = show_uniform(t, first, n, i, true, m);
+#define SHOW(i) seen = observe_uniform(t, first, n, i, true, m);
     if (is_timed(m)) {
-        seen = show_mixed(t, first, n, m);
+        seen = observe_mixed(t, first, n, m);
     } else if (t->b->all_at_floor && 64 % line_width[floor] == 0) {
         LINE_BY_WIDTH(floor, SHOW)
 #ifdef LINE_ANY_WIDTH
@@ -237,9 +237,9 @@ INLINED uint32_t show_block(const struct walk *t, size_t first, size_t n, const 
         SHOW(floor)
 #endif
     } else if (t->b->all_widest && floor != 0) {
-        seen = show_uniform(t, first, n, 0, false, m);
+        seen = observe_uniform(t, first, n, 0, false, m);
     } else {
-        seen = show_mixed(t, first, n, m);
+        seen = observe_mixed(t, first, n, m);
     }
 #undef SHOW
     return seen;
@@ -261,7 +261,7 @@ INLINED bool one(weir_filter *w, const struct weir_key *key, const enum mode m)
         s.depth = b.depth;
     }
     bool found = visit_one(w, s, m, &b);
-    if (shows(m)) {
+    if (observes(m)) {
         w->observed++;
         w->seen += found;
     }
@@ -274,7 +274,7 @@ INLINED bool one(weir_filter *w, const struct weir_key *key, const enum mode m)
     static __attribute__((noinline))                                                               \
     uint32_t show_##m(const struct walk *t, size_t first, size_t n)                                \
     {                                                                                              \
-        return show_block(t, first, n, m);                                                         \
+        return observe_block(t, first, n, m);                                                      \
     }                                                                                              \
     static bool one_##m(weir_filter *w, const struct weir_key *key)                                \
     {                                                                                              \
@@ -336,7 +336,7 @@ static void walk(weir_filter *w, const struct picked *p, enum mode m)
         write_verdicts(p, first, some, found);
         seen += (uint32_t)__builtin_popcount(found);
     }
-    if (!shows(m))
+    if (!observes(m))
         return;
     w->observed += n;
     w->seen += seen;
@@ -395,9 +395,10 @@ static bool locate(const weir_filter *w, const struct weir_key *keys, size_t n, 
     return true;
 }
 
-static void touch_key(const weir_filter *w, struct weir_key key)
+static void prefetch_key(const weir_filter *w, struct weir_key key)
 {
     cells_fetch(slot_ref_of(w->cells, w->shape.cells / LINE_BYTES, key).line);
 }
 
-const struct recent_paths WEIR_PATHS = {observe, observe_batch, ask, ask_batch, touch_key, locate};
+const struct recent_paths WEIR_PATHS = {observe,   observe_batch, ask,
+                                        ask_batch, prefetch_key,  locate};

@@ -14,7 +14,7 @@
 
 #include "filter/recent/recent_decide.h"
 
-/* Which of sixteen lines equal an earlier one: bit i for line i. Mostly none. */
+/* Which of sixteen lines equal an earlier one: bit i for line i. Usually none. */
 INLINED uint32_t lines_again(uint8_t *const *line)
 {
     __m256i low = _mm512_cvtepi64_epi32(_mm512_srli_epi64(_mm512_loadu_si512(line), 6));
@@ -40,7 +40,7 @@ INLINED void look_for_one(const struct block *k, uint32_t i, struct step *step,
     const uint8_t *line = k->line[i];
     uint64_t tail = bits_load64(line + 56), index = tail >> 56;
 
-    if (!shows(m))
+    if (!observes(m))
         index = index < LINE_WIDTHS ? index : LINE_WIDTHS - 1; /* a damaged view has any */
     const struct line_place *t = &line_place[index];
     step->tail[i] = tail;
@@ -59,7 +59,7 @@ INLINED void look_for(const struct block *k, struct step *step, const struct bat
         cells_fetch(f.ahead[i]);
         cells_fetch_near(f.soon[i]);
         look_for_one(k, i, step, b, m);
-        if (!shows(m))
+        if (!observes(m))
             cells_fetch(f.ahead[i + 1]);
         cells_fetch_near(f.soon[i + 1]);
         look_for_one(k, i + 1, step, b, m);
@@ -101,9 +101,9 @@ INLINED void move_all(const struct block *k, const struct step *step, struct fet
 }
 
 /* Process the deferred keys. */
-static __attribute__((noinline)) void show_late(const struct walk *t, const struct block *k,
-                                                const struct deferred *late, uint32_t *seen,
-                                                const enum mode m)
+static __attribute__((noinline)) void observe_late(const struct walk *t, const struct block *k,
+                                                   const struct deferred *late, uint32_t *seen,
+                                                   const enum mode m)
 {
     for (uint32_t i = 0; i < late->n; i++) {
         uint32_t at = (uint32_t)late->at[i] % UNSEEN, bit = UINT32_C(1) << at;
@@ -138,8 +138,8 @@ INLINED void note_widths(struct batch_ctx *b, const struct step *step)
 }
 
 /* Observe sixteen keys, the first of which has this number in its block. */
-INLINED uint32_t show_step(const struct walk *t, const struct block *whole, uint32_t first,
-                           struct fetched f, const enum mode m)
+INLINED uint32_t observe_step(const struct walk *t, const struct block *whole, uint32_t first,
+                              struct fetched f, const enum mode m)
 {
     const struct block k = step_of(whole, first);
     struct deferred late;
@@ -157,7 +157,7 @@ INLINED uint32_t show_step(const struct walk *t, const struct block *whole, uint
     note_widths(t->b, &step);
     move_all(&k, &step, f, m);
     if (late.n)
-        show_late(t, &k, &late, &step.seen, m);
+        observe_late(t, &k, &late, &step.seen, m);
     return step.seen;
 }
 
@@ -189,23 +189,23 @@ INLINED uint32_t ask_block(const struct walk *t, size_t first, const enum mode m
 }
 
 /* The keys of a whole block. */
-INLINED uint32_t show_whole(const struct walk *t, size_t first, const enum mode m)
+INLINED uint32_t observe_whole(const struct walk *t, size_t first, const enum mode m)
 {
     const struct block k = block_at(t->ring, first);
     uint32_t seen = 0;
 
     t->b->all_at_floor = t->b->all_widest = true;
-    if (!shows(m))
+    if (!observes(m))
         return ask_block(t, first, m);
 #pragma GCC unroll 1
     for (uint32_t i = 0; i < BLOCK; i += STEP)
-        seen |= show_step(t, &k, i, fetched_by(t, first + i), m) << i;
+        seen |= observe_step(t, &k, i, fetched_by(t, first + i), m) << i;
     return seen;
 }
 
 /* Fewer keys, one after the other. */
-static __attribute__((noinline)) uint32_t show_few(const struct walk *t, size_t first, size_t n,
-                                                   const enum mode m)
+static __attribute__((noinline)) uint32_t observe_few(const struct walk *t, size_t first, size_t n,
+                                                      const enum mode m)
 {
     const struct block k = block_at(t->ring, first);
     uint32_t seen = 0;
@@ -217,7 +217,7 @@ static __attribute__((noinline)) uint32_t show_few(const struct walk *t, size_t 
     return seen;
 }
 
-INLINED uint32_t show_mixed(const struct walk *t, size_t first, size_t n, const enum mode m)
+INLINED uint32_t observe_mixed(const struct walk *t, size_t first, size_t n, const enum mode m)
 {
-    return n < BLOCK ? show_few(t, first, n, m) : show_whole(t, first, m);
+    return n < BLOCK ? observe_few(t, first, n, m) : observe_whole(t, first, m);
 }

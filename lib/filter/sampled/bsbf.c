@@ -1,10 +1,10 @@
 /* bsbf.c - biased sampling based Bloom filter (Bera et al. 2012, Algorithm 2).
  *
- * A key reported new is inserted: one random bit of each array is cleared, then
- * its own is set. (The printed algorithm has its two labels swapped.) Settles
- * where x + x^2 + ... + x^k = 1: an error of 38 % for k = 2, 16 % for 3.
+ * A key reported as new is inserted: in each array one random bit is cleared, then the key's bit
+ * is set. (The labels of the printed algorithm are swapped.) The fill x settles where x + x^2 +
+ * ... + x^k = 1: a false-positive rate of 38 % for k = 2, 16 % for k = 3.
  *
- * Price: 2k cache lines per new key; forgets more than RLBSBF does, errs less. */
+ * Cost: 2k cache lines per new key. Evicts more keys than RLBSBF, but has fewer false positives. */
 #include "filter/sampled/sampled.h"
 
 static double error_of(const struct config *c, uint64_t k)
@@ -18,20 +18,20 @@ static bool plan(struct config *c, struct shape *s, struct weir_error *error)
     return config_choose_k(c, error_of, K_DEFAULT, error) && plan_arrays(c, s);
 }
 
-static inline void touch_victims(const weir_filter *w, const struct arrival *a)
+static inline void prefetch_victims(const weir_filter *w, const struct arrival *a)
 {
-    struct rng r = draws(w, a);
+    struct rng r = arrival_rng(w, a);
 
     for (uint32_t i = 0; i < w->config.k; i++) {
         struct cells bits = plane(w, i);
 
-        bit_touch(&bits, rng_below(&r, bits.n));
+        bit_prefetch(&bits, rng_below(&r, bits.n));
     }
 }
 
-static inline void admit(weir_filter *w, const struct arrival *a, bool seen)
+static inline void insert(weir_filter *w, const struct arrival *a, bool seen)
 {
-    struct rng r = draws(w, a);
+    struct rng r = arrival_rng(w, a);
 
     if (seen)
         return;

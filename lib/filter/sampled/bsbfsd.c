@@ -1,10 +1,10 @@
 /* bsbfsd.c - BSBF with single deletion (Bera et al. 2012, Algorithm 3).
  *
- * As BSBF, but a new key clears one random bit in one random array only. It
- * forgets far less, and pays for it: on a stream without end the fill creeps
- * to 1, and so does the error. There is no fpr= to promise.
+ * As BSBF, but a new key clears only one random bit in one random array. It evicts far fewer keys,
+ * but on an unbounded stream the fill approaches 1, and so does the false-positive rate. It
+ * therefore has no fpr=.
  *
- * Price: k + 1 cache lines per new key. */
+ * Cost: k + 1 cache lines per new key. */
 #include "filter/sampled/sampled.h"
 
 static bool plan(struct config *c, struct shape *s, struct weir_error *error)
@@ -17,24 +17,24 @@ static bool plan(struct config *c, struct shape *s, struct weir_error *error)
     return true;
 }
 
-/* The one bit that gives way to an arrival. */
+/* The bit that an insertion clears. */
 static inline uint64_t victim(const weir_filter *w, const struct arrival *a, struct cells *array)
 {
-    struct rng r = draws(w, a);
+    struct rng r = arrival_rng(w, a);
 
     *array = plane(w, rng_below(&r, w->config.k));
     return rng_below(&r, array->n);
 }
 
-static inline void touch_victims(const weir_filter *w, const struct arrival *a)
+static inline void prefetch_victims(const weir_filter *w, const struct arrival *a)
 {
     struct cells array;
     uint64_t bit = victim(w, a, &array);
 
-    bit_touch(&array, bit);
+    bit_prefetch(&array, bit);
 }
 
-static inline void admit(weir_filter *w, const struct arrival *a, bool seen)
+static inline void insert(weir_filter *w, const struct arrival *a, bool seen)
 {
     struct cells array;
 
@@ -58,7 +58,8 @@ static bool predict(const struct config *c, const struct shape *s, const struct 
 #include "filter/loops.h"
 
 const struct filter_ops filter_bsbfsd = {
-    .is.about = {"bsbfsd", "each new key clears one bit in all: forgets little, fills up slowly",
+    .is.about = {"bsbfsd",
+                 "each new key clears one bit in total: evicts few keys, saturates slowly",
                  WEIR_CAN_OBSERVE},
     .is.parameters = HAS_ALWAYS | HAS(PARAMETER_K),
     .plan = plan,

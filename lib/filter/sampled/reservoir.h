@@ -1,15 +1,15 @@
-/* reservoir.h - what RSBF and its other reading share: a record is inserted
- * with probability s/i, as into a reservoir of s; once that falls below p*,
- * every record reported new is, each bit it sets taking the place of another. */
+/* reservoir.h - what RSBF and its variant share. A record is inserted with probability s/i, as
+ * into a reservoir of s. When that falls below p*, every record reported as new is inserted, and
+ * each bit that it sets replaces another one. */
 #ifndef WEIR_FILTER_SAMPLED_RESERVOIR_H
 #define WEIR_FILTER_SAMPLED_RESERVOIR_H
 
 #include "filter/sampled/sampled.h"
 
 #define P_STAR_DEFAULT 30000000 /* 0.03 */
-#define TRIES 64                /* to find a set bit: half are, so all but never in vain */
+#define TRIES 64 /* draws to find a set bit; half are set, so this nearly always succeeds */
 
-#define P_STAR_UNIT 1e-9 /* of c->p_star */
+#define P_STAR_UNIT 1e-9 /* the unit of c->p_star */
 
 #define RESERVOIR_PARAMETERS                                                                       \
     (HAS_ALWAYS | HAS(PARAMETER_FPR) | HAS(PARAMETER_K) | HAS(PARAMETER_P_STAR))
@@ -23,25 +23,25 @@ static bool plan_reservoir(struct config *c, struct shape *s,
     return config_choose_k(c, error_of, K_DEFAULT, error) && plan_arrays(c, s);
 }
 
-/* Is the chance s/i below p*? */
+/* Is the probability s/i below p*? */
 static inline bool is_late(const weir_filter *w, uint64_t i)
 {
     return (bits_u128)w->shape.cells * 1000000000 < (bits_u128)w->config.p_star * i;
 }
 
-static inline void touch_victims(const weir_filter *w, const struct arrival *a)
+static inline void prefetch_victims(const weir_filter *w, const struct arrival *a)
 {
-    struct rng r = draws(w, a);
+    struct rng r = arrival_rng(w, a);
 
-    rng_next(&r); /* the coin */
+    rng_next(&r); /* whether it is inserted */
     for (uint32_t i = 0; i < w->config.k; i++) {
         struct cells bits = plane(w, i);
 
-        bit_touch(&bits, rng_below(&r, bits.n));
+        bit_prefetch(&bits, rng_below(&r, bits.n));
     }
 }
 
-/* The arrays that lack the key's bit, a bit each: none if it is seen. */
+/* The arrays in which the key's bit is clear, one bit each; 0 if the key is seen. */
 static inline uint64_t lacking(const weir_filter *w, const struct arrival *a)
 {
     uint64_t lack = 0;
@@ -54,7 +54,7 @@ static inline uint64_t lacking(const weir_filter *w, const struct arrival *a)
     return lack;
 }
 
-static inline void insert(weir_filter *w, const struct arrival *a)
+static inline void set_bits(weir_filter *w, const struct arrival *a)
 {
     for (uint32_t i = 0; i < w->config.k; i++) {
         struct cells bits = plane(w, i);
@@ -84,7 +84,7 @@ static inline void clear_a_set_one(struct cells *bits, struct rng *r)
     }
 }
 
-/* Insert, and clear a set bit for each bit set: the fill stays as it is. */
+/* Insert, and clear a set bit for each bit set, so that the fill stays constant. */
 static inline void replace(weir_filter *w, const struct arrival *a, struct rng *r)
 {
     for (uint64_t lack = lacking(w, a); lack; lack &= lack - 1) {
@@ -98,28 +98,28 @@ static inline void replace(weir_filter *w, const struct arrival *a, struct rng *
 
 #define TRIES_SHARED 2 /* measured by bench/speed: 1 to 3 */
 
-/* Which bits replace() will try, as far as it can be foretold: the draws for the first array that
- * lacks the key's bit, and those for the last, which come after. */
+/* Prefetch the bits that replace() will try, as far as they are known: the draws for the first
+ * array that lacks the key's bit, and those for the last array, which follow. */
 static inline void touch_tries(const weir_filter *w, const struct arrival *a, uint64_t lack)
 {
     struct cells first = plane(w, (uint32_t)__builtin_ctzll(lack));
     struct cells last = plane(w, 63 - (uint32_t)__builtin_clzll(lack));
-    struct rng r = draws(w, a);
+    struct rng r = arrival_rng(w, a);
 
-    rng_next(&r); /* the coin */
-    bit_touch(&first, rng_below(&r, first.n));
+    rng_next(&r); /* whether it is inserted */
+    bit_prefetch(&first, rng_below(&r, first.n));
     for (uint32_t i = 0; i < TRIES_SHARED; i++) {
         uint64_t at = rng_below(&r, first.n);
 
-        bit_touch(&first, at);
-        bit_touch(&last, at);
+        bit_prefetch(&first, at);
+        bit_prefetch(&last, at);
     }
-    bit_touch(&last, rng_below(&r, last.n));
+    bit_prefetch(&last, rng_below(&r, last.n));
 }
 
-/* Early the draws are known; later the key's own bits say which are made. */
-#define LOOKS 1
-static inline void look(const weir_filter *w, struct arrival *a)
+/* Early, all draws are known. Later, the key's own bits determine which are made. */
+#define ROUNDS 1
+static inline void prefetch_next(const weir_filter *w, struct arrival *a)
 {
     if (is_late(w, a->number + 1)) {
         uint64_t lack = lacking(w, a);
@@ -127,7 +127,7 @@ static inline void look(const weir_filter *w, struct arrival *a)
         if (lack)
             touch_tries(w, a, lack);
     } else {
-        touch_victims(w, a);
+        prefetch_victims(w, a);
     }
 }
 

@@ -1,11 +1,11 @@
 /* rlbsbf.c - randomised load balanced BSBF (Bera et al. 2012, Algorithm 4).
  *
- * As BSBF, but in each array the random bit is cleared only with probability
- * load/s, the share of its bits that are set: an empty filter loses nothing, a
- * full one makes room. The loads are kept exact, in the registers. Settles
- * where x^2 + ... + x^(k+1) = 1: an error of 57 % for k = 2, 32 % for 3.
+ * As BSBF, but in each array the random bit is cleared only with probability load/s, the share of
+ * set bits. An empty filter loses nothing; a full one evicts. The registers contain the exact
+ * loads. The fill settles where x^2 + ... + x^(k+1) = 1: a false-positive rate of 57 % for k = 2,
+ * 32 % for k = 3.
  *
- * Price: 2k cache lines per new key; the best balance of the paper's four. */
+ * Cost: 2k cache lines per new key; the best balance of the paper's four filters. */
 #include "filter/sampled/sampled.h"
 
 static double error_of(const struct config *c, uint64_t k)
@@ -22,25 +22,25 @@ static bool plan(struct config *c, struct shape *s, struct weir_error *error)
     return plan_arrays(c, s);
 }
 
-/* Where the coin leaves the victim alone, the key's own line is asked for once more: that costs
- * less than a branch which is not to be foreseen. A few keys later the load may be another by as
- * many bits; a victim that was not fetched for it comes late, no more. */
-static inline void touch_victims(const weir_filter *w, const struct arrival *a)
+/* If the victim is not cleared, the key's own line is prefetched again, which costs less than a
+ * mispredicted branch. The load can change by a few bits until the key is inserted. A victim that
+ * was not prefetched then only takes longer. */
+static inline void prefetch_victims(const weir_filter *w, const struct arrival *a)
 {
-    struct rng r = draws(w, a);
+    struct rng r = arrival_rng(w, a);
 
     for (uint32_t i = 0; i < w->config.k; i++) {
         struct cells bits = plane(w, i);
         uint64_t victim = rng_below(&r, bits.n), own = a->at[i];
         uint64_t due = -(uint64_t)rng_chance(&r, w->reg[i], bits.n);
 
-        bit_touch(&bits, own ^ ((own ^ victim) & due));
+        bit_prefetch(&bits, own ^ ((own ^ victim) & due));
     }
 }
 
-static inline void admit(weir_filter *w, const struct arrival *a, bool seen)
+static inline void insert(weir_filter *w, const struct arrival *a, bool seen)
 {
-    struct rng r = draws(w, a);
+    struct rng r = arrival_rng(w, a);
 
     if (seen)
         return;
@@ -79,7 +79,7 @@ static bool predict(const struct config *c, const struct shape *s, const struct 
 
 const struct filter_ops filter_rlbsbf = {
     .is.about = {"rlbsbf",
-                 "as bsbf, but clears the more the fuller it is: the best balance of its kind",
+                 "as bsbf, but clears more bits the fuller it is: the best balance of its family",
                  WEIR_CAN_OBSERVE | WEIR_CAN_RUN_FOREVER},
     .is.parameters = HAS_ALWAYS | HAS(PARAMETER_FPR) | HAS(PARAMETER_K),
     .plan = plan,

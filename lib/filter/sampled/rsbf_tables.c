@@ -1,14 +1,14 @@
-/* rsbf_tables.c - RSBF as the tables of Bera et al. 2012 were made.
+/* rsbf_tables.c - RSBF as the tables of Bera et al. 2012 were computed.
  *
- * Neither the paper's text nor its pseudo-code gives its RSBF columns. This
- * does: every record, new or not and from the first on, is inserted with
- * probability min(1, s/i), and every insertion clears one random bit of each
- * array. Here to reproduce them; rsbf is far better.
+ * Neither the paper's text nor its pseudo-code reproduces its RSBF columns. This variant does:
+ * every record, new or not and from the first on, is inserted with probability min(1, s/i), and
+ * every insertion clears one random bit of each array. It exists to reproduce the tables; rsbf is
+ * far better.
  *
- * Price: 2k cache lines per inserted key; once s/i < p* more, for half of the bits that it
- * draws to be cleared are clear already. So it takes 1.6 to 1.8 of the time that memory needs
- * for 2k where a line takes 8 ns, 3 where one takes 4 (bench/speed --memory 64): two thirds of its
- * time it takes in cache, too. */
+ * Cost: 2k cache lines per inserted key. Below p* more, because half of the bits that it draws are
+ * clear already. It takes 1.6 to 1.8 times as long as memory needs for 2k lines if a line takes 8
+ * ns, and 3 times if it takes 4 ns (bench/speed --memory 64). Two thirds of this time are
+ * computation. */
 #include "filter/sampled/reservoir.h"
 
 static double error_of(const struct config *c, uint64_t k)
@@ -21,9 +21,9 @@ static bool plan(struct config *c, struct shape *s, struct weir_error *error)
     return plan_reservoir(c, s, error_of, error);
 }
 
-static inline void admit(weir_filter *w, const struct arrival *a, bool seen)
+static inline void insert(weir_filter *w, const struct arrival *a, bool seen)
 {
-    struct rng r = draws(w, a);
+    struct rng r = arrival_rng(w, a);
     uint64_t s = w->shape.cells, i = w->observed + 1;
     bool chosen = rng_chance(&r, s, i);
 
@@ -32,7 +32,7 @@ static inline void admit(weir_filter *w, const struct arrival *a, bool seen)
             replace(w, a, &r);
     } else if (chosen) {
         clear_one_each(w, &r);
-        insert(w, a);
+        set_bits(w, a);
     }
 }
 
@@ -45,7 +45,7 @@ static bool predict(const struct config *c, const struct shape *s, const struct 
 #include "filter/loops.h"
 
 const struct filter_ops filter_rsbf_tables = {
-    .is.about = {"rsbf-tables", "rsbf as its paper's tables were made: to reproduce them",
+    .is.about = {"rsbf-tables", "rsbf as its paper's tables were computed, to reproduce them",
                  WEIR_CAN_OBSERVE | WEIR_FOR_TABLES},
     .is.parameters = RESERVOIR_PARAMETERS,
     .plan = plan,

@@ -1,6 +1,5 @@
-/* sampled.h - what the four filters of Bera et al. 2012 share: k arrays of s
- * bits, a bit of each per key. They differ in which arrivals are inserted and
- * which bits make room. */
+/* sampled.h - what the filters of Bera et al. 2012 share: k arrays of s bits, one bit of each per
+ * key. They differ in which keys are inserted and which bits are cleared. */
 #ifndef WEIR_FILTER_SAMPLED_SAMPLED_H
 #define WEIR_FILTER_SAMPLED_SAMPLED_H
 
@@ -9,7 +8,7 @@
 
 #define K_DEFAULT 2 /* as in Tables 4 to 9 */
 
-/* Each array has a line for the key's bit and one for the bit it clears. */
+/* Each array accesses a line for the key's bit and one for the bit that it clears. */
 static bool plan_arrays(const struct config *c, struct shape *s)
 {
     shape_planes(s, c, (uint32_t)c->k, 1);
@@ -38,12 +37,12 @@ static bool predict_sampled(enum sampled_kind kind, const struct config *c, cons
     return true;
 }
 
-static inline void touch(const weir_filter *w, struct arrival *a)
+static inline void prefetch(const weir_filter *w, struct arrival *a)
 {
     for (uint32_t i = 0; i < w->config.k; i++) {
         struct cells bits = plane(w, i);
 
-        bit_touch(&bits, a->at[i] = place(a->key, i, bits.n));
+        bit_prefetch(&bits, a->at[i] = place(a->key, i, bits.n));
     }
 }
 

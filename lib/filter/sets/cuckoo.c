@@ -1,42 +1,41 @@
-/* cuckoo.c - the cuckoo filter (Fan, Andersen, Kaminsky, Mitzenmacher 2014): a set that loses
- * keys again, in 12.6 bits a key at an error of 0.2 %.
+/* cuckoo.c - the cuckoo filter (Fan, Andersen, Kaminsky, Mitzenmacher 2014): a set whose keys can
+ * be removed, with 12.6 bits per key at a false-positive rate of 0.2 %.
  *
- * Buckets of four fingerprints. A key has two buckets: the first from its hash, the other from
- * the first and the fingerprint, and the same way back:
+ * Buckets of four fingerprints. A key has two buckets: the first from its hash, the other from the
+ * first and the fingerprint, and vice versa:
  *
  *     other = (h(fingerprint) - bucket) mod buckets
  *
- * which works for any number of buckets, not only for powers of two as the paper's xor does. A
- * key is seen if one of the two has its fingerprint. If both are full, one there moves to its
- * own other bucket, and so on: up to 500 moves, else all go back to where they were and there
- * is no room. That does not happen up to 95 % of the slots, which is what capacity= says.
+ * This works for any number of buckets; the paper's XOR needs a power of two. A key is seen if one
+ * of its buckets contains its fingerprint. If both are full, an entry there moves to its own other
+ * bucket, and so on. After 500 moves, all entries move back and the filter is full. That does not
+ * happen below 95 % of the slots, which is the capacity= of the filter.
  *
- * Every showing is stored, so that a key shown twice is forgotten twice, and forgetting only what
- * was shown never takes another along. So of one key there is room for eight showings (for four, if
- * both its buckets are one, which is so for one key in as many as there are buckets). Keys shown
- * more than twice leave fewer moves, so that the filter overflows below its capacity. A showing
- * without room is counted. After that, at most as many members are missed as were counted: a
- * forgotten key takes its own fingerprint, or that of one with the same buckets and fingerprint.
+ * Every insertion is stored, so a key inserted twice must be removed twice, and removing only keys
+ * that were inserted never removes another key. A key can be stored eight times (four times if
+ * both its buckets are the same one, which happens for one key in as many as there are buckets).
+ * Keys inserted more than twice leave fewer possible moves, so the filter can be full below its
+ * capacity. Insertions that were not stored are counted. At most as many members are missed later:
+ * a removal takes the key's fingerprint, or an equal one in the same buckets.
  *
- * Price: two cache lines per question, a third if a bucket lies across two (one in eleven of
- * 12 bits does); bits / 0.95 per key. In batches it takes 2 to 3 of the time that memory needs for
- * two lines where one takes 8 ns, 4 to 4.6 where one takes 4 (bench/speed --memory 64): 0.7 of its
- * time it takes in cache, too. */
+ * Cost: two cache lines per lookup, a third if a bucket crosses a line boundary (one in eleven of
+ * 12 bits does); bits / 0.95 per key. In batches it takes 2 to 3 times as long as memory needs for
+ * two lines if a line takes 8 ns, and 4 to 4.6 times if it takes 4 ns (bench/speed --memory 64).
+ * 0.7 of this time are computation. */
 #include "filter/filter.h"
-#include "filter/sets/print_bits.h"
 #include "filter/sets/prints.h"
 #include "theory/sets.h"
 
 #define SLOTS 4
 #define MOVES 500
-#define BUCKETS_LOOKED_AT 65536 /* to measure the error */
-#define STORED 0                /* registers: showings that have a slot, */
-#define OVERFLOW 1              /* and that have none */
+#define BUCKETS_LOOKED_AT 65536 /* sampled to measure the error */
+#define STORED 0                /* registers: insertions that are stored, */
+#define OVERFLOW 1              /* and that were not */
 
 /* ---- planning ---- */
 
-/* 95 % full; and six more, as chance is harder on few. Measured over seeds: of sets of 15 to 50
- * keys one in 50,000 had no room, of larger and smaller ones none. */
+/* 95 % of the slots, and six more buckets, because small filters vary more. Measured over seeds: of
+ * sets of 15 to 50 keys one in 50,000 was full; of smaller and larger sets none. */
 static uint64_t buckets_for(uint64_t capacity)
 {
     return (capacity * 5 + 18) / 19 + 6;
@@ -86,7 +85,7 @@ static inline uint64_t other_bucket(const weir_filter *w, uint64_t bucket, uint3
     return h >= bucket ? h - bucket : h + n - bucket;
 }
 
-/* The slot of a bucket that has this fingerprint, SLOTS if none does. 0 is an empty one. */
+/* The slot of a bucket that contains this fingerprint; SLOTS if none does. 0 is an empty slot. */
 static inline uint32_t find(const weir_filter *w, uint64_t bucket, uint32_t print)
 {
     uint32_t bits = (uint32_t)w->config.bits, i = 0;
@@ -96,8 +95,8 @@ static inline uint32_t find(const weir_filter *w, uint64_t bucket, uint32_t prin
     return i;
 }
 
-/* Has one of the four this fingerprint? Of up to 16 bits they lie in a word, and are compared
- * at once: a lane is zero where they are equal. */
+/* Does one of the four slots contain this fingerprint? Up to 16 bits, the slots are in one word and
+ * compared at once: a lane is zero if equal. */
 static inline bool has(const weir_filter *w, uint64_t bucket, uint32_t print)
 {
     uint32_t bits = (uint32_t)w->config.bits;
@@ -122,7 +121,7 @@ static inline bool put(weir_filter *w, uint64_t bucket, uint32_t print)
     return true;
 }
 
-/* Put a fingerprint into a slot; the one that was there. */
+/* Replace the fingerprint in a slot. Returns the old one. */
 static uint32_t swap(weir_filter *w, uint64_t slot, uint32_t print)
 {
     uint32_t bits = (uint32_t)w->config.bits, old = prints_get(w->cells, bits, slot);
@@ -131,13 +130,13 @@ static uint32_t swap(weir_filter *w, uint64_t slot, uint32_t print)
     return old;
 }
 
-/* Nearly every walk fails from here on: 63 of 64 slots. */
+/* Above 63 of 64 slots nearly every search for a free slot fails. */
 static bool is_full(const weir_filter *w)
 {
     return w->reg[STORED] >= slots(w) - slots(w) / 64;
 }
 
-/* Make room by moving others, or leave all as it was. */
+/* Free a slot by moving other entries. If that fails, leave all as it was. */
 static bool move_others(weir_filter *w, uint64_t bucket, uint32_t print, struct rng r)
 {
     uint64_t path[MOVES];
@@ -156,7 +155,7 @@ static bool move_others(weir_filter *w, uint64_t bucket, uint32_t print, struct 
 
 /* ---- a key ---- */
 
-/* From 1 on. The upper bits of hi: the low ones choose a shard. */
+/* The fingerprint, from 1 on. Uses the upper bits of hi, because the lower ones select a shard. */
 static inline uint32_t print_of(const weir_filter *w, struct weir_key key)
 {
     return 1 + (uint32_t)bits_scale(key.hi, prints_mask((uint32_t)w->config.bits));
@@ -170,7 +169,7 @@ static inline void touch_bucket(const weir_filter *w, uint64_t bucket)
     cells_fetch(w->cells + ((bit + bits - 1) >> 3));
 }
 
-static inline void touch(const weir_filter *w, struct arrival *a)
+static inline void prefetch(const weir_filter *w, struct arrival *a)
 {
     uint32_t print = print_of(w, a->key);
 
@@ -188,12 +187,12 @@ static bool probe(const weir_filter *w, const struct arrival *a)
     return (int)has(w, a->at[0], print) | (int)has(w, a->at[1], print);
 }
 
-static inline void admit(weir_filter *w, const struct arrival *a, bool seen)
+static inline void insert(weir_filter *w, const struct arrival *a, bool seen)
 {
     uint32_t print = (uint32_t)a->at[2];
-    struct rng r = draws(w, a);
+    struct rng r = arrival_rng(w, a);
 
-    (void)seen; /* every showing is stored */
+    (void)seen; /* every insertion is stored */
     bool stored = put(w, a->at[0], print) || put(w, a->at[1], print) ||
                   (!is_full(w) && move_others(w, a->at[rng_below(&r, 2)], print, r));
     w->reg[stored ? STORED : OVERFLOW]++;
@@ -233,7 +232,7 @@ static uint32_t count(const weir_filter *w, struct weir_key key)
     return count_in(w, bucket, print) + (other != bucket ? count_in(w, other, print) : 0);
 }
 
-/* ---- what it knows of itself ---- */
+/* ---- statistics ---- */
 
 static double fill(const weir_filter *w)
 {
@@ -252,7 +251,8 @@ static uint32_t different_in(const weir_filter *w, uint64_t bucket)
     return n;
 }
 
-/* A key that was shown twice is met once: what is different in the buckets counts. */
+/* A key that was inserted twice can cause only one false positive, so distinct fingerprints per
+ * bucket are counted. */
 static double error_now(const weir_filter *w)
 {
     uint64_t all = buckets(w), n = all < BUCKETS_LOOKED_AT ? all : BUCKETS_LOOKED_AT, sum = 0;
@@ -270,8 +270,8 @@ static uint64_t overflow(const weir_filter *w)
 static const char *unmergeable(const struct config *c)
 {
     (void)c;
-    return "cuckoo filters cannot be merged: one has no room for the keys of two; add the keys of "
-           "one to the other";
+    return "cuckoo filters cannot be merged: one cannot store the keys of two; add the keys of one "
+           "to the other";
 }
 
 static bool check(const weir_filter *w)
@@ -279,7 +279,7 @@ static bool check(const weir_filter *w)
     return w->reg[STORED] <= slots(w) && w->reg[STORED] <= w->observed;
 }
 
-/* As many are stored as it says, and nothing lies behind them. */
+/* Is the count of stored entries right, and is everything after the last slot zero? */
 static bool check_cells(const weir_filter *w)
 {
     uint32_t bits = (uint32_t)w->config.bits;
@@ -299,11 +299,11 @@ static bool predict(const struct config *c, const struct shape *s, const struct 
     return cuckoo_predict(c->bits, (double)c->capacity, (double)(s->detail[0] * SLOTS), m, p);
 }
 
-#define NO_VICTIMS /* where others move to is known only then */
+#define NO_VICTIMS /* the targets of moves are not known in advance */
 #include "filter/loops.h"
 
 const struct filter_ops filter_cuckoo = {
-    .is.about = {"cuckoo", "fingerprints that can be taken out again: for sets that lose keys",
+    .is.about = {"cuckoo", "cuckoo filter: fingerprints in buckets; keys can be removed",
                  WEIR_CAN_OBSERVE | WEIR_CAN_FORGET | WEIR_CAN_KEEP_ALL},
     .is.parameters =
         HAS_ALWAYS | HAS(PARAMETER_CAPACITY) | HAS(PARAMETER_FPR) | HAS(PARAMETER_BITS),

@@ -1,37 +1,35 @@
-/* fuse.c - the binary fuse filter (Graf and Lemire 2022): a set that never changes, in nine
- * bits a key at an error of 0.4 %.
+/* fuse.c - the binary fuse filter (Graf and Lemire 2022): an immutable set, with nine bits per key
+ * at a false-positive rate of 0.4 %.
  *
- * A key has a fingerprint and three places, in three segments that follow each other. The
- * fingerprints at the three places, xor-ed, are that of the key: for every key of the set,
- * as fuse_part.c solves it; for any other with chance 2^-bits. Segments that overlap from key to
- * key make it possible to solve with 1.125 places a key, where places anywhere need 1.23.
+ * A key has a fingerprint and three positions, in three adjacent segments. For every key of the
+ * set, the fingerprints at its three positions XOR to its own, as fuse_part.c has solved them. For
+ * any other key this happens with probability 2^-bits. Because the segments of different keys
+ * overlap, 1.125 positions per key suffice; with positions anywhere it would be 1.23.
  *
- * The set is cut into parts of one to two million keys by hash, each solved by itself, so that
- * building takes little memory beside the keys. Parts are all of one size: that of the mean,
- * and four standard deviations. So a place follows from the hash and the configuration; of
- * the cells only the attempt by which its part was solved has a say in it.
+ * The set is divided by hash into parts of one to two million keys. Each is solved separately, so
+ * that building needs little memory besides the keys. All parts have the same size: the mean plus
+ * four standard deviations. Positions therefore follow from the hash, the configuration and the
+ * attempt number by which the part was solved.
  *
  *   [prints of part 0][of part 1] ... [attempt of part 0][of part 1] ...
  *
- * Of a key 64 bits are used, its digest: keys in which these are equal are one.
- * Three-wise, not four-wise, which would take 8.6 bits: a question is three lines on one page, and
- * building is faster.
+ * Of a key 64 bits are used, its digest. Keys with equal digests are one key. Four positions would
+ * need 8.6 bits per key; three need one cache line less per lookup and are faster to build.
  *
- * Price: three cache lines per question; 1.125 * bits per key, from a million keys on. */
+ * Cost: three cache lines per lookup; 1.125 * bits per key, from a million keys on. */
 #include "filter/sets/fuse.h"
 
 #include <string.h>
 
-#include "filter/sets/print_bits.h"
 #include "theory/sets.h"
 
-#define PART_MOST 2000000
+#define PART_MAX 2000000
 #define SEGMENTS_LEAST 3
 
 /* ---- planning ---- */
 
-/* The paper's: 2^floor(log(n) / log(3.33) + 2.25), as the keys from which on each power holds.
- * Whole numbers, as the size of a file must not hang on a machine's logarithm. */
+/* The paper's 2^floor(log(n) / log(3.33) + 2.25), as a table of the numbers of keys from which each
+ * power is used. Integers, because the size of a file must not depend on a machine's logarithm. */
 static uint64_t segment_length(uint64_t keys)
 {
     static const uint32_t from[] = {0,    3,     9,     28,     92,     304,    1010,
@@ -43,7 +41,7 @@ static uint64_t segment_length(uint64_t keys)
     return UINT64_C(4) << i;
 }
 
-/* log2 in 65536ths, by a straight line between powers of two: at most 0.09 too low. */
+/* log2 in 65536ths, linear between powers of two: at most 0.09 too low. */
 static uint64_t log2_below(uint64_t n)
 {
     uint32_t whole = 63 - (uint32_t)__builtin_clzll(n);
@@ -51,7 +49,7 @@ static uint64_t log2_below(uint64_t n)
     return ((uint64_t)whole << 16) + (((n - (UINT64_C(1) << whole)) << 16) >> whole);
 }
 
-/* The paper's 0.875 + 0.25 log(10^6) / log(n) places a key, at least 1.125: in 65536ths. */
+/* The paper's 0.875 + 0.25 log(10^6) / log(n) positions per key, at least 1.125, in 65536ths. */
 static uint64_t places_per_key(uint64_t keys)
 {
     uint64_t log_million = 1306238; /* of 10^6, in 65536ths */
@@ -72,7 +70,7 @@ static uint64_t root_of(uint64_t n)
 
 struct fuse_grid fuse_grid_for(uint64_t capacity)
 {
-    struct fuse_grid g = {.parts = (capacity + PART_MOST - 1) / PART_MOST};
+    struct fuse_grid g = {.parts = (capacity + PART_MAX - 1) / PART_MAX};
     uint64_t mean = (capacity + g.parts - 1) / g.parts;
 
     g.keys = g.parts > 1 ? mean + 4 * root_of(mean) : mean;
@@ -111,7 +109,7 @@ static bool plan(struct config *c, struct shape *s, struct weir_error *error)
 
 /* ---- asking ---- */
 
-static inline void touch(const weir_filter *w, struct arrival *a)
+static inline void prefetch(const weir_filter *w, struct arrival *a)
 {
     const struct fuse_grid g = fuse_grid(w);
     uint32_t bits = (uint32_t)w->config.bits;
@@ -137,7 +135,7 @@ static double error_now(const weir_filter *w)
     return w->observed ? fuse_error(w->config.bits) : 0;
 }
 
-/* Each key has a place of its own. */
+/* Each key has one position of its own. */
 static double fill(const weir_filter *w)
 {
     const struct fuse_grid g = fuse_grid(w);
@@ -160,7 +158,7 @@ static struct fixed_parts parts(const weir_filter *w)
     return (struct fixed_parts){g.parts, g.keys, fuse_scratch(&g)};
 }
 
-/* So many keys cannot be; nothing lies behind the attempts. */
+/* Is the number of keys possible? */
 static bool check(const weir_filter *w)
 {
     const struct fuse_grid g = fuse_grid(w);
@@ -182,23 +180,23 @@ static bool check_cells(const weir_filter *w)
 static const char *unmergeable(const struct config *c)
 {
     (void)c;
-    return "fuse filters cannot be merged: each is solved for its keys at once; build one from the "
-           "keys of both";
+    return "fuse filters cannot be merged: each is built for a fixed set of keys; build one from "
+           "the keys of both";
 }
 
-#define ONLY_ASKED
+#define QUERY_ONLY
 #include "filter/loops.h"
 
 /* ---- asking many ---- */
 
-#define BLOCK 16 /* keys whose lines are on their way while those before them are looked at */
+#define BLOCK 16 /* keys that are prefetched while the block before them is looked up */
 
 struct asked {
     uint64_t at[BLOCK][3];
     uint32_t print[BLOCK];
 };
 
-/* A block of keys: places worked out, lines on their way. `bits` is known to the compiler. */
+/* Compute and prefetch the positions of a block of keys. `bits` is a compile-time constant. */
 static inline void touch_block(const uint8_t *cells, const struct fuse_grid *g, uint32_t bits,
                                const struct weir_key *keys, size_t n, struct asked *a)
 {
@@ -232,7 +230,7 @@ static inline void ask_blocks(const weir_filter *w, uint32_t bits, const struct 
     const struct fuse_grid g = fuse_grid(w);
     const uint8_t *cells = w->cells;
     struct asked a[2];
-    size_t before = 0; /* keys of the block before */
+    size_t before = 0; /* keys in the previous block */
 
     for (size_t at = 0, turn = 0; at < n || before > 0; turn ^= 1) {
         size_t some = n - at < BLOCK ? n - at : BLOCK;
@@ -257,7 +255,8 @@ static void ask_set(const weir_filter *w, const struct weir_key *keys, size_t n,
 static const struct fixed_ops fixed = {parts, fuse_fill_part};
 
 const struct filter_ops filter_fuse = {
-    .is.about = {"fuse", "a set that never changes, built whole: the smallest, fastest to ask",
+    .is.about = {"fuse",
+                 "binary fuse filter: an immutable set, the smallest and fastest to look up",
                  WEIR_CAN_KEEP_ALL},
     .is.parameters =
         HAS_ALWAYS | HAS(PARAMETER_CAPACITY) | HAS(PARAMETER_FPR) | HAS(PARAMETER_BITS),
@@ -273,5 +272,5 @@ const struct filter_ops filter_fuse = {
     .observe_many = observe_many,
     .ask = ask,
     .ask_many = ask_set,
-    .touch = touch_key,
+    .prefetch = prefetch_key,
 };

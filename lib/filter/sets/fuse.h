@@ -1,36 +1,37 @@
-/* fuse.h - where the fingerprints of a fuse filter lie: fuse.c asks, fuse_part.c builds. */
+/* fuse.h - the positions of fingerprints in a fuse filter: fuse.c looks them up, fuse_part.c
+ * computes them. */
 #ifndef WEIR_FILTER_SETS_FUSE_H
 #define WEIR_FILTER_SETS_FUSE_H
 
 #include "filter/filter.h"
 #include "filter/sets/prints.h"
 
-/* Parts alike, each of so many segments of so many prints. */
+/* The parts of a filter. All have the same size: a number of segments of `length` fingerprints. */
 struct fuse_grid {
-    uint64_t parts, prints; /* prints: per part */
-    uint64_t keys;          /* at most, per part */
-    uint64_t starts;        /* segments in which the three of a key can begin */
-    uint64_t length;        /* prints per segment */
+    uint64_t parts, prints; /* fingerprints per part */
+    uint64_t keys;          /* maximum keys per part */
+    uint64_t starts;        /* segments in which the three positions of a key can begin */
+    uint64_t length;        /* fingerprints per segment */
 };
 
-/* For so many keys. */
+/* The grid for this many keys. */
 struct fuse_grid fuse_grid_for(uint64_t capacity);
 
-/* The attempts by which the parts were solved are a byte each, behind all prints. */
+/* The attempt number by which each part was solved is one byte, after all fingerprints. */
 static inline uint64_t fuse_attempts_at(const struct fuse_grid *g, uint32_t bits)
 {
     return g->parts * g->prints / 8 * bits;
 }
 
-/* The three places of a key in its part. */
+/* The three positions of a key in its part. */
 struct fuse_places {
     uint64_t at[3];
 };
 
-/* The digest, times the parts, has the part in its upper half; what is left, `rest`, is as even
- * as the digest, and in the same order: it gives the segment. So the digests of a part in
- * ascending order come segment by segment, and building stays in the cache. Another attempt
- * moves the segments' bounds, and all places in them. */
+/* The upper half of digest * parts is the part. The lower half, `rest`, is as uniform as the digest
+ * and in the same order; it determines the segment. Digests in ascending order therefore visit the
+ * segments in order, and building stays in the cache. Another attempt moves the boundaries of
+ * segments and all positions. */
 static inline struct fuse_places fuse_places(const struct fuse_grid *g, uint64_t digest,
                                              uint64_t rest, uint32_t attempt)
 {
@@ -45,17 +46,17 @@ static inline struct fuse_places fuse_places(const struct fuse_grid *g, uint64_t
     }};
 }
 
-/* The fingerprint: bits of a product, which the places do not tell. */
+/* The fingerprint: bits of a product that do not follow from the positions. */
 static inline uint32_t fuse_print(uint64_t digest, uint32_t bits)
 {
     return (uint32_t)((digest * RNG_TWIST) >> 32 & prints_mask(bits));
 }
 
-/* Memory that solving a part takes. */
+/* Temporary memory for solving a part. */
 uint64_t fuse_scratch(const struct fuse_grid *g);
 
-/* Solve a part for its digests, which are ascending and without repeats. False if they are
- * more than the grid is for, or cannot be solved. */
+/* Solve a part for its digests, which are ascending and distinct. Returns false if there are too
+ * many, or if they cannot be solved. */
 bool fuse_fill_part(weir_filter *w, uint64_t part, const uint64_t *digests, size_t n,
                     void *scratch);
 

@@ -1,29 +1,31 @@
-/* fuse_part.c - one part of a fuse filter solved: fingerprints at all places such that the
- * three of each key give its own.
+/* fuse_part.c - solves one part of a fuse filter: computes fingerprints for all positions so that
+ * the three of each key XOR to the key's own.
  *
- * Keys are edges of three places each. A place that only one key has is that key's own: the key is
- * put aside, which leaves other places to one key alone, and so on until none is left. Taken
- * back in the opposite order, each key finds its own place still free, and puts there what
- * the other two lack. If some keys are left that have no place alone, all is tried again with
- * other places; a part of a million keys needs 1.0x attempts on average.
+ * Keys are hyperedges of three positions. If a position belongs to only one key, that key is
+ * peeled: it is pushed on a stack, which leaves other positions to a single key, and so on until
+ * no key is left. The stack is then processed from the top. The position that a key was peeled by
+ * is still unassigned, and gets the value that the other two lack. If some keys cannot be peeled,
+ * everything is repeated with other positions. A part of a million keys needs 1.0x attempts on
+ * average.
  *
- * Of a place is kept how many keys have it, and their digests xor-ed: of one key, the digest. */
+ * For each position, the number of its keys and the XOR of their digests is kept. With one key
+ * left, the XOR is that key's digest. */
 #include <string.h>
 
 #include "filter/sets/fuse.h"
 
 #define ATTEMPTS 256
 
-/* What solving takes; one block of memory is shared out. */
+/* Temporary memory, in one block. */
 struct peeling {
     struct fuse_grid grid;
     uint64_t part;
     uint32_t attempt;
-    uint64_t *sums;  /* per place: the digests that have it */
-    uint64_t *order; /* digests put aside, */
-    uint32_t *alone; /* places to be looked at */
-    uint8_t *counts; /* per place */
-    uint8_t *own;    /* per digest put aside: which of its three places is its own */
+    uint64_t *sums;  /* for each position: the XOR of its digests */
+    uint64_t *order; /* the stack of peeled digests */
+    uint32_t *alone; /* positions to be examined */
+    uint8_t *counts; /* keys per position */
+    uint8_t *own;    /* for each peeled digest: by which of its three positions */
 };
 
 uint64_t fuse_scratch(const struct fuse_grid *g)
@@ -31,7 +33,7 @@ uint64_t fuse_scratch(const struct fuse_grid *g)
     return (8 + 4 + 1) * g->prints + (8 + 1) * g->keys;
 }
 
-/* The largest first: each is on a boundary of its own size. */
+/* The largest types first, so that each array is aligned. */
 static void share_out(struct peeling *p, uint8_t *block)
 {
     const struct fuse_grid *g = &p->grid;
@@ -48,7 +50,7 @@ static struct fuse_places places_of(const struct peeling *p, uint64_t digest)
     return fuse_places(&p->grid, digest, digest * p->grid.parts, p->attempt);
 }
 
-/* False if a place is wanted by more keys than can be counted. */
+/* Returns false if a position has more keys than can be counted. */
 static bool lay_out(struct peeling *p, const uint64_t *digests, size_t n)
 {
     bool counted = true;
@@ -66,18 +68,18 @@ static bool lay_out(struct peeling *p, const uint64_t *digests, size_t n)
     return counted;
 }
 
-/* Put the key aside that has this place alone; others may be alone after. */
-static size_t put_aside(struct peeling *p, uint64_t place, size_t aside, size_t waiting)
+/* Peel the key that is alone in this position. Others may be alone afterwards. */
+static size_t peel_key(struct peeling *p, uint64_t place, size_t peeled, size_t waiting)
 {
     uint64_t digest = p->sums[place];
     struct fuse_places at = places_of(p, digest);
 
-    p->order[aside] = digest;
+    p->order[peeled] = digest;
     for (int j = 0; j < 3; j++) {
         uint64_t other = at.at[j];
 
         if (other == place)
-            p->own[aside] = (uint8_t)j;
+            p->own[peeled] = (uint8_t)j;
         p->sums[other] ^= digest;
         if (--p->counts[other] == 1)
             p->alone[waiting++] = (uint32_t)other;
@@ -85,10 +87,11 @@ static size_t put_aside(struct peeling *p, uint64_t place, size_t aside, size_t 
     return waiting;
 }
 
-/* How many could be put aside. Each place is alone once, so the list is long enough. */
+/* Returns the number of keys peeled. Each position becomes single once, so the list is long
+ * enough. */
 static size_t peel(struct peeling *p)
 {
-    size_t aside = 0, waiting = 0;
+    size_t peeled = 0, waiting = 0;
 
     for (uint64_t start = 0; start < p->grid.prints; start++) {
         if (p->counts[start] == 1)
@@ -97,10 +100,10 @@ static size_t peel(struct peeling *p)
             uint64_t place = p->alone[--waiting];
 
             if (p->counts[place] == 1)
-                waiting = put_aside(p, place, aside++, waiting);
+                waiting = peel_key(p, place, peeled++, waiting);
         }
     }
-    return aside;
+    return peeled;
 }
 
 static void assign(const struct peeling *p, weir_filter *w, size_t n)

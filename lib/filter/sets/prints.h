@@ -1,19 +1,20 @@
-/* prints.h - fingerprints of 1 to 32 bits, packed: number i begins at bit i * bits of a
- * little-endian bit string, as the cells of base/cells.h do.
+/* prints.h - packed fingerprints of 1 to 32 bits, and the sizes of filters that consist of them.
  *
- * Each is read and written by one word of eight bytes, so up to eight bytes behind the
- * last one are read too: a line follows the cells of a handle, the sums those of a file. */
+ * Fingerprint i begins at bit i * bits of a little-endian bit string, as the cells of base/cells.h
+ * do. Each is read and written as an eight-byte word, so up to eight bytes after the last one are
+ * read too. A cache line follows the cells of a handle; the checksums follow those of a file. */
 #ifndef WEIR_FILTER_SETS_PRINTS_H
 #define WEIR_FILTER_SETS_PRINTS_H
 
 #include "base/cells.h"
+#include "filter/config.h"
 
 static inline uint64_t prints_mask(uint32_t bits)
 {
     return (UINT64_C(1) << bits) - 1;
 }
 
-/* The word that is read may lie on two lines. */
+/* The word may cross a line boundary. */
 static inline void prints_touch(const uint8_t *prints, uint32_t bits, uint64_t i)
 {
     const uint8_t *p = prints + (i * bits >> 3);
@@ -38,5 +39,17 @@ static inline void prints_set(uint8_t *prints, uint32_t bits, uint64_t i, uint32
 
     bits_store64(p, (word & ~(prints_mask(bits) << shift)) | (uint64_t)value << shift);
 }
+
+/* ---- sizes: memory=, capacity=, fpr= and bits= ---- */
+
+/* The sizes of one kind of set. */
+struct print_sizes {
+    uint64_t (*memory)(uint64_t capacity, uint64_t bits); /* bits of memory for this many keys */
+    double (*error)(uint64_t bits);                       /* false-positive rate when it is full */
+};
+
+/* Complete the configuration. capacity= and fpr= determine bits and memory. memory= is a limit;
+ * with capacity= it determines the bits, with fpr= or bits= the capacity. */
+bool print_bits_plan(struct config *c, const struct print_sizes *sizes, struct weir_error *error);
 
 #endif

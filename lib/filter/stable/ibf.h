@@ -1,14 +1,15 @@
-/* ibf.h - what the three importance-aware filters share (Bhoraskar et al.
- * 2013): as SBF, but a cell is raised to the class of its key's importance, and
- * the P cells to lower are drawn one by one. Raised, never lowered, by an
- * insertion (Algorithm 1 as printed would lift an unimportant key's cell to the
- * top; the text and the Markov chain say otherwise). */
+/* ibf.h - what the three importance-aware Bloom filters share (Bhoraskar et al. 2013).
+ *
+ * They are like SBF, but a cell is raised to the class of its key's importance, and the P cells to
+ * lower are drawn one by one. An insertion raises cells and never lowers them. (Algorithm 1 as
+ * printed would raise an unimportant key's cell to the maximum; the text and the Markov chain
+ * contradict it.) */
 #ifndef WEIR_FILTER_STABLE_IBF_H
 #define WEIR_FILTER_STABLE_IBF_H
 
 #include "filter/stable/stable.h"
 
-/* The settings of Bhoraskar et al. */
+/* The parameters of Bhoraskar et al. */
 #define K_DEFAULT 5
 #define CELL_DEFAULT 3
 #define DECAY_DEFAULT 10
@@ -20,7 +21,7 @@
     (HAS_ALWAYS | HAS(PARAMETER_FPR) | HAS(PARAMETER_K) | HAS(PARAMETER_CELL) |                    \
      HAS(PARAMETER_DECAY) | HAS(PARAMETER_IMPORTANCE))
 
-/* fpr= is kept whatever the mix of importance: as if all were of the top. */
+/* fpr= holds for any mix of importance: it is computed as if all keys were in the top class. */
 static bool plan_ibf(struct config *c, struct shape *s, bool harmonic, struct weir_error *error)
 {
     if (!config_has(c, PARAMETER_CELL))
@@ -35,7 +36,7 @@ static bool plan_ibf(struct config *c, struct shape *s, bool harmonic, struct we
     if (!config_has(c, PARAMETER_DECAY))
         c->decay = DECAY_DEFAULT;
     if (config_has(c, PARAMETER_FPR) && !config_has(c, PARAMETER_DECAY))
-        c->decay = stable_least_decay(&worst, c->fpr, c->k, DECAY_MAX);
+        c->decay = stable_min_decay(&worst, c->fpr, c->k, DECAY_MAX);
     double reached = stable_error_of(&worst, c->k, (double)c->decay);
     if (!config_keeps_fpr(c, reached))
         return config_refuse_fpr(c, reached, "leave decay out, or allow more", error);
@@ -43,7 +44,7 @@ static bool plan_ibf(struct config *c, struct shape *s, bool harmonic, struct we
     return true;
 }
 
-/* A class per level, as IBF-MC and IBF-H have them. */
+/* One class per level, as in IBF-MC and IBF-H. */
 static inline uint32_t own_level(uint32_t class, uint32_t top)
 {
     (void)top;

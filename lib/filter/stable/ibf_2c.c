@@ -1,12 +1,11 @@
-/* ibf_2c.c - importance-aware Bloom filter, two classes (Bhoraskar et
- * al. 2013, Algorithm 1).
+/* ibf_2c.c - importance-aware Bloom filter with two classes (Bhoraskar et al. 2013, Algorithm 1).
  *
- * Each arrival lowers P cells drawn at random, then raises its K cells: to the
- * top M if it is important, to M/2 if not (4 of 7). The important fade later.
+ * Each observation lowers P cells drawn at random, then raises the key's K cells: to the maximum M
+ * if it is important, otherwise to M/2 (4 of 7). Important keys fade later.
  *
- * Price: K + P cache lines per key, 15 with the paper's settings. It takes 1.5 of the time that
- * memory needs for so many where one takes 8 ns, 1.95 where one takes 4 (bench/speed --memory
- * 64): nine tenths of its time it takes in cache, too. */
+ * Cost: K + P cache lines per key, 15 with the paper's parameters. It takes 1.5 times as long as
+ * memory needs for as many lines if a line takes 8 ns, and 1.95 times if it takes 4 ns
+ * (bench/speed --memory 64). Nine tenths of this time are computation. */
 #include "filter/stable/random_decay.h"
 
 #define CLASSES 2
@@ -16,7 +15,7 @@ static uint32_t level_of(uint32_t class, uint32_t top)
     return class == CLASSES ? top : (top + 1) / 2;
 }
 
-static inline void admit(weir_filter *w, const struct arrival *a, bool seen)
+static inline void insert(weir_filter *w, const struct arrival *a, bool seen)
 {
     uint32_t class = class_of(w, a->key, CLASSES);
 

@@ -1,13 +1,14 @@
-/* stable_predict.c - see stable_predict.h. */
-#include "filter/stable/stable_predict.h"
+/* stable_predict.c - prediction for SBF and the IBF filters: divides a stream into classes of
+ * importance for the model in theory/stable.h. */
+#include "filter/stable/stable.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-#define VALUES (UINT64_C(1) << 32) /* of importance */
+#define VALUES (UINT64_C(1) << 32) /* number of importance values */
 
-/* The least importance, from lo to hi, up to which lies more than this share of the
- * arrivals. */
+/* The minimum importance, from lo to hi, so that more than this share of the arrivals is not above
+ * it. */
 static uint32_t quantile(const struct stream_model *m, double share, uint64_t lo, uint64_t hi)
 {
     while (lo < hi) {
@@ -21,7 +22,7 @@ static uint32_t quantile(const struct stream_model *m, double share, uint64_t lo
     return (uint32_t)lo;
 }
 
-/* The running sample as it would be without chance. */
+/* The expected running sample. */
 static void sample_exactly(const struct stream_model *m, struct sample *s)
 {
     double most = m->fresh_importance.high;
@@ -36,7 +37,7 @@ static void sample_exactly(const struct stream_model *m, struct sample *s)
     }
 }
 
-/* The least importance of a class; INFINITY if none gets there. */
+/* The minimum importance of a class; INFINITY if the class is empty. */
 static double class_from(const struct importance *imp, const struct sample *s, uint32_t class,
                          uint32_t classes)
 {
@@ -53,8 +54,8 @@ static double class_from(const struct importance *imp, const struct sample *s, u
     return lo < VALUES ? (double)lo : INFINITY;
 }
 
-static void cut(const struct raising *r, const struct config *c, const struct stream_model *m,
-                struct key_class *classes)
+static void divide(const struct raising *r, const struct config *c, const struct stream_model *m,
+                   struct key_class *classes)
 {
     struct sample sample = {.n = 0};
     double from = 0;
@@ -80,8 +81,8 @@ bool predict_raising(const struct raising *r, const struct config *c, const stru
     bool ok = classes != NULL;
 
     if (ok) {
-        cut(r, c, m, classes);
-        ok = stable_run(&of, classes, r->classes, p);
+        divide(r, c, m, classes);
+        ok = stable_predict(&of, classes, r->classes, p);
         p->classes = r->classes > 1 ? r->classes : 0;
     }
     free(classes);

@@ -1,22 +1,20 @@
-/* apbf.c - age-partitioned Bloom filter (Shtul, Baquero, Almeida 2020).
+/* apbf.c - the age-partitioned Bloom filter (Shtul, Baquero, Almeida 2020).
  *
- * k + l slices of bits in a ring, from young to old. A key sets its bit in the
- * k youngest, and is seen if k neighbouring slices all have it. After each
- * generation of g keys the oldest slice is emptied and becomes the youngest.
- * So a key slides to the old end as it ages, and falls off it: the last l*g
- * distinct keys, and so the last l*g records, are seen for certain. After that
- * the bits it has lost must be there by chance: of older keys half are still
- * seen, a quarter a generation later, and so on.
+ * k + l slices of bits form a ring, from young to old. A key sets one bit in each of the k
+ * youngest slices. It is seen if k adjacent slices contain its bits. After each generation of g
+ * keys, the oldest slice is cleared and becomes the youngest. So a key moves towards the old end
+ * as it ages, and is evicted there. The last l * g distinct keys, and so those of the last l * g
+ * records, are always seen. Older keys are seen only if the bits they have lost are set by chance:
+ * half of them at first, a quarter one generation later, and so on.
  *
  *   young [0][1]...[k-1] | [k] ... [k+l-1] old
- *          set here        slides this way ->
+ *          set here        moves this way ->
  *
- * Price: k cache lines to insert, a few to ask; about three times the least
- * possible bits per remembered key. Which slice a probe reads next is told by the
- * last, so a key of a batch goes one step at a time while others go theirs. It takes 1.5
- * to 1.7 of the time that memory needs for as many lines where one takes 8 ns, 3.2 where one takes
- * 4 (bench/speed --memory 64): nine tenths of its time it takes in cache, too, for hash words and
- * steps not to be foreseen. */
+ * Cost: k cache lines per insertion, a few per lookup; about three times the minimum number of
+ * bits per remembered key. A lookup reads slices in an order that depends on each result, so the
+ * keys of a batch advance one step at a time, interleaved. This takes 1.5 to 1.7 times as long as
+ * memory needs for as many lines if a line takes 8 ns, and 3.2 times if it takes 4 ns (bench/speed
+ * --memory 64). Nine tenths of this time are computation: hash words and unpredictable steps. */
 #include <string.h>
 
 #include "filter/filter.h"
@@ -26,27 +24,28 @@
 #define YOUNGEST 0 /* register: index of the youngest slice */
 #define TAKEN 1    /* register: keys in this generation */
 
-#define GENERATION 0 /* detail: keys that make a generation */
+#define GENERATION 0 /* detail: keys per generation */
 #define MASK_BITS 64
 
-/* On the way: the youngest slice at first; the age to be read next, or the number of slices, and
- * the key's bit there; which ages were read, and which of them have the bit. */
-enum { YOUNG, AGE, SPOT, READ, SET };
+/* The progress of a key: the youngest slice when it was prepared; the age to be read next, or the
+ * number of slices if there is none; the position of the key's bit there; masks of the ages that
+ * were read, and of those that have the bit. */
+enum { YOUNG, AGE, POSITION, READ, SET };
 
 static inline uint64_t generation(const struct config *c)
 {
     return (c->window + c->slices - 1) / c->slices;
 }
 
-/* k and l, whichever are left to us; false if none keeps the error. */
+/* Choose k and l if they are not given. Returns false if none keeps the error. */
 static bool choose_slices(struct config *c, double fpr)
 {
     if (config_has(c, PARAMETER_K) && config_has(c, PARAMETER_SLICES))
         return true;
     if (config_has(c, PARAMETER_K))
-        c->slices = apbf_most_slices(fpr, c->k, SLICES_MAX - K_MAX);
+        c->slices = apbf_max_slices(fpr, c->k, SLICES_MAX - K_MAX);
     else if (config_has(c, PARAMETER_SLICES))
-        c->k = apbf_least_k(fpr, c->slices, K_MAX);
+        c->k = apbf_min_k(fpr, c->slices, K_MAX);
     else
         c->k = apbf_choose(fpr, K_MAX, SLICES_MAX - K_MAX, &c->slices);
     if (c->k && c->slices)
@@ -87,7 +86,7 @@ static bool plan(struct config *c, struct shape *s, struct weir_error *error)
     return true;
 }
 
-/* The slice of an age, 0 the youngest; the i-th slice keeps hash function i. */
+/* The slice of an age, 0 for the youngest. Slice i always uses hash function i. */
 static inline uint32_t slice_of_age(const weir_filter *w, uint64_t age)
 {
     uint64_t i = w->reg[YOUNGEST] + age;
@@ -107,7 +106,7 @@ static double error_now(const weir_filter *w)
     return apbf_error_at(fill, w->config.k, w->config.slices);
 }
 
-/* All slices as one: a bit has the same number in it whatever the age of its slice. */
+/* All slices as one array. The position of a bit in it does not depend on the age of its slice. */
 static inline struct cells all_bits(const weir_filter *w)
 {
     return (struct cells){w->cells, 8 * w->stride * w->shape.planes, 1};
@@ -120,48 +119,49 @@ static inline uint64_t find_bit(const weir_filter *w, struct weir_key key, uint6
     return 8 * w->stride * i + place(key, i, w->shape.cells);
 }
 
-static inline uint64_t touch_age(const weir_filter *w, struct weir_key key, uint64_t age)
+static inline uint64_t prefetch_age(const weir_filter *w, struct weir_key key, uint64_t age)
 {
     struct cells all = all_bits(w);
     uint64_t at = find_bit(w, key, age);
 
-    bit_touch(&all, at);
+    bit_prefetch(&all, at);
     return at;
 }
 
-/* Of a key that comes alone: where a probe may jump to, two each. Half of the bits are set, so it
- * goes on by one on average. */
-static inline void touch_victims(const weir_filter *w, const struct arrival *a)
+/* For single keys: prefetch two slices at each place where a lookup may jump to. Half of the bits
+ * are set, so it advances by one on average. */
+static inline void prefetch_victims(const weir_filter *w, const struct arrival *a)
 {
     uint64_t k = w->config.k;
 
     for (uint64_t age = w->config.slices; age >= k; age -= k) {
-        touch_age(w, a->key, age);
-        touch_age(w, a->key, age + 1 < w->shape.planes ? age + 1 : age);
+        prefetch_age(w, a->key, age);
+        prefetch_age(w, a->key, age + 1 < w->shape.planes ? age + 1 : age);
     }
 }
 
-/* Notes are told to be old by the youngest slice: it must not come round on the way. */
+/* Can notes be used? They are valid while the youngest slice is the same, so the ring must not wrap
+ * around between two steps of a batch. */
 static inline bool can_look(const weir_filter *w)
 {
     return w->shape.planes <= MASK_BITS &&
            (w->shape.planes - 1) * w->shape.detail[GENERATION] >= KEYS_AHEAD;
 }
 
-/* The slices an insertion sets, and where a probe begins. */
-static inline void touch(const weir_filter *w, struct arrival *a)
+/* Prefetch the slices that an insertion sets, and the one where a lookup begins. */
+static inline void prefetch(const weir_filter *w, struct arrival *a)
 {
     for (uint64_t age = 0; age < w->config.k; age++)
-        a->at[age] = touch_age(w, a->key, age);
-    a->way[YOUNG] = w->reg[YOUNGEST];
-    a->way[AGE] = can_look(w) ? w->config.slices : w->shape.planes;
-    a->way[SPOT] = touch_age(w, a->key, w->config.slices);
-    a->way[READ] = a->way[SET] = 0;
+        a->at[age] = prefetch_age(w, a->key, age);
+    a->progress[YOUNG] = w->reg[YOUNGEST];
+    a->progress[AGE] = can_look(w) ? w->config.slices : w->shape.planes;
+    a->progress[POSITION] = prefetch_age(w, a->key, w->config.slices);
+    a->progress[READ] = a->progress[SET] = 0;
     if (!can_look(w))
-        touch_victims(w, a);
+        prefetch_victims(w, a);
 }
 
-/* The key's bits in the young slices: age 0 is bit 0. */
+/* The key's bits in the young slices; age 0 is bit 0. */
 static inline uint64_t young_bits(const weir_filter *w, const struct arrival *a)
 {
     struct cells all = all_bits(w);
@@ -172,8 +172,8 @@ static inline uint64_t young_bits(const weir_filter *w, const struct arrival *a)
     return set;
 }
 
-/* Where a probe goes from an old slice: one up, or k back. Which is not to be foreseen, so there
- * is no branch. */
+/* The next age after an old slice: one up after a hit, k back after a miss. Without a branch,
+ * because it would be mispredicted. */
 static inline uint64_t next_age(const weir_filter *w, uint64_t age, bool hit)
 {
     uint64_t up = age + 1, back = age - w->config.k;
@@ -181,35 +181,35 @@ static inline uint64_t next_age(const weir_filter *w, uint64_t age, bool hit)
     return back ^ ((back ^ up) & -(uint64_t)hit);
 }
 
-/* Where it goes on from a young one: above them all, if none lacks the bit. */
+/* The next age after a young slice: k if all younger bits are set, otherwise the end. */
 static inline uint64_t age_above(const weir_filter *w, const struct arrival *a, uint64_t age)
 {
     uint64_t k = w->config.k, all = (UINT64_C(1) << k) - 1;
     bool gap = ~young_bits(w, a) & all & ~UINT64_C(0) << age;
 
-    return gap || a->way[READ] >> k & 1 ? w->shape.planes : k;
+    return gap || a->progress[READ] >> k & 1 ? w->shape.planes : k;
 }
 
-/* Go one step of the probe, note what it reads, and fetch what the next will read. The bits of an
- * old slice stay as they are until a generation ends: a note holds as long. */
-static inline void look(const weir_filter *w, struct arrival *a)
+/* Take one step of a lookup, note what it reads, and prefetch the next. The bits of an old slice do
+ * not change until the generation ends, and neither do notes of them. */
+static inline void prefetch_next(const weir_filter *w, struct arrival *a)
 {
-    uint64_t age = a->way[AGE];
+    uint64_t age = a->progress[AGE];
 
     if (age >= w->shape.planes)
         return;
     struct cells all = all_bits(w);
-    bool hit = bit_get(&all, a->way[SPOT]);
+    bool hit = bit_get(&all, a->progress[POSITION]);
 
-    a->way[READ] |= UINT64_C(1) << age;
-    a->way[SET] |= (uint64_t)hit << age;
+    a->progress[READ] |= UINT64_C(1) << age;
+    a->progress[SET] |= (uint64_t)hit << age;
     age = next_age(w, age, hit);
-    a->way[AGE] = age = age < w->config.k ? age_above(w, a, age) : age;
+    a->progress[AGE] = age = age < w->config.k ? age_above(w, a, age) : age;
     if (age < w->shape.planes)
-        a->way[SPOT] = touch_age(w, a->key, age);
+        a->progress[POSITION] = prefetch_age(w, a->key, age);
 }
 
-/* Has a mask k set bits side by side? */
+/* Does a mask have k adjacent bits set? */
 static inline bool has_run(uint64_t mask, uint64_t k)
 {
     uint64_t long_enough = 1;
@@ -219,9 +219,9 @@ static inline bool has_run(uint64_t mask, uint64_t k)
     return mask & mask >> (k - long_enough);
 }
 
-/* Look for k neighbours with the bit. Start where the oldest such run would
- * begin and walk up; at the first gap jump k back: a run that crosses the gap
- * cannot be. `above` counts the hits just above the present stretch. */
+/* Search for k adjacent slices with the bit. Start where the oldest such run would begin, and go
+ * up. At the first gap jump back by k, because no run can cross the gap. `above` counts the hits
+ * directly above the current stretch. */
 static bool walk(const weir_filter *w, const struct arrival *a)
 {
     uint64_t k = w->config.k, age = w->config.slices, above = 0, here = 0;
@@ -243,15 +243,15 @@ static bool walk(const weir_filter *w, const struct arrival *a)
     }
 }
 
-/* Do the notes say it? If they say neither yes nor no, the slices do. */
+/* Decide from the notes if they suffice, otherwise read the slices. */
 static bool probe(const weir_filter *w, const struct arrival *a)
 {
     uint64_t k = w->config.k, set, unread;
 
-    if (a->way[YOUNG] != w->reg[YOUNGEST] || a->way[READ] == 0)
+    if (a->progress[YOUNG] != w->reg[YOUNGEST] || a->progress[READ] == 0)
         return walk(w, a);
-    set = a->way[SET] | young_bits(w, a);
-    unread = ~a->way[READ] & UINT64_MAX << k & UINT64_MAX >> (MASK_BITS - w->shape.planes);
+    set = a->progress[SET] | young_bits(w, a);
+    unread = ~a->progress[READ] & UINT64_MAX << k & UINT64_MAX >> (MASK_BITS - w->shape.planes);
     if (has_run(set, k))
         return true;
     return has_run(set | unread, k) && walk(w, a);
@@ -265,10 +265,11 @@ static void age_by_one(weir_filter *w)
     memset(bits.bytes, 0, w->stride);
 }
 
-/* The key's bit in a young slice: as touch() found it, unless a generation has ended since. */
+/* The position of the key's bit in a young slice: from prefetch(), unless a generation has ended
+ * since. */
 static inline uint64_t find_young(const weir_filter *w, const struct arrival *a, uint64_t age)
 {
-    return a->way[YOUNG] == w->reg[YOUNGEST] ? a->at[age] : find_bit(w, a->key, age);
+    return a->progress[YOUNG] == w->reg[YOUNGEST] ? a->at[age] : find_bit(w, a->key, age);
 }
 
 static inline bool is_young(const weir_filter *w, const struct arrival *a)
@@ -281,7 +282,7 @@ static inline bool is_young(const weir_filter *w, const struct arrival *a)
     return there;
 }
 
-static inline void admit(weir_filter *w, const struct arrival *a, bool seen)
+static inline void insert(weir_filter *w, const struct arrival *a, bool seen)
 {
     struct cells all = all_bits(w);
 
@@ -308,13 +309,15 @@ static bool predict(const struct config *c, const struct shape *s, const struct 
     return true;
 }
 
-#define LOOKS 6 /* of nine strangers one is read in more old slices; 5 to 10 do alike */
-#define LOOKS_TO_ASK LOOKS
+#define ROUNDS 6 /* one of nine new keys reads more old slices; 5 to 10 perform alike */
+#define QUERY_ROUNDS ROUNDS
 #include "filter/loops.h"
 
 const struct filter_ops filter_apbf = {
-    .is.about = {"apbf", "age-partitioned: a window of the latest keys, forgotten in small steps",
-                 WEIR_CAN_OBSERVE | WEIR_CAN_WINDOW | WEIR_CAN_RUN_FOREVER},
+    .is.about =
+        {"apbf",
+         "age-partitioned Bloom filter: a window of the latest keys, evicted in small steps",
+         WEIR_CAN_OBSERVE | WEIR_CAN_WINDOW | WEIR_CAN_RUN_FOREVER},
     .is.parameters = HAS_ALWAYS | HAS(PARAMETER_FPR) | HAS(PARAMETER_K) | HAS(PARAMETER_WINDOW) |
                      HAS(PARAMETER_SLICES),
     .plan = plan,

@@ -1,23 +1,22 @@
-/* two_buffer.c - two Bloom filters that take turns (Yoon 2010, "A2").
+/* two_buffer.c - two Bloom filters in turn (Yoon 2010, "A2").
  *
- * New keys go into the active buffer; when it has taken `window` of them, the
- * older buffer is emptied and becomes the active one. A key is seen if either
- * has it; found in the older only, it is inserted again, so that what keeps
- * coming stays. The last `window` distinct keys, and so the last `window`
- * records, are seen for certain; two windows later a key is gone.
+ * New keys enter the active buffer. When it contains `window` keys, the older buffer is cleared
+ * and becomes the active one. A key is seen if either buffer contains it. If only the older one
+ * does, the key is inserted again, so that frequent keys stay. The last `window` distinct keys,
+ * and so those of the last `window` records, are always seen. Two windows later a key is evicted.
  *
- * Both buffers use the same places: they are the two bits of one 2-bit cell,
- * which halves the cache lines.
+ * Both buffers use the same positions: they are the two bits of one 2-bit cell, which halves the
+ * cache lines.
  *
- * Price: k cache lines per key, a sweep of all memory once per window; about
- * twice the least possible bits per remembered key. */
+ * Cost: k cache lines per key, and a sweep over all memory once per window. About twice the
+ * minimum number of bits per remembered key. */
 #include "filter/filter.h"
-#include "theory/bloom.h"
+#include "theory/sets.h"
 #include "theory/window.h"
 
 #define FPR_DEFAULT 0.01
-#define ACTIVE 0 /* register: which buffer, 0 or 1 */
-#define TAKEN 1  /* register: keys that it has taken */
+#define ACTIVE 0 /* register: the active buffer, 0 or 1 */
+#define TAKEN 1  /* register: keys in it */
 
 static uint64_t choose_k(const struct config *c, double fpr)
 {
@@ -50,7 +49,7 @@ static bool plan(struct config *c, struct shape *s, struct weir_error *error)
     return true;
 }
 
-/* Which of a key's buffers hold it: bit 0 and bit 1. */
+/* The buffers that contain a key: bit 0 and bit 1. */
 static inline uint32_t buffers_with(const weir_filter *w, const struct arrival *a)
 {
     struct cells cells = plane(w, 0);
@@ -70,12 +69,12 @@ static double error_now(const weir_filter *w)
     return two_buffer_error_at(fill, w->config.k);
 }
 
-static inline void touch(const weir_filter *w, struct arrival *a)
+static inline void prefetch(const weir_filter *w, struct arrival *a)
 {
     struct cells cells = plane(w, 0);
 
     for (uint32_t i = 0; i < w->config.k; i++)
-        cells_touch(&cells, a->at[i] = place(a->key, i, cells.n));
+        cells_prefetch(&cells, a->at[i] = place(a->key, i, cells.n));
 }
 
 static bool probe(const weir_filter *w, const struct arrival *a)
@@ -93,7 +92,7 @@ static void take_turns(weir_filter *w)
     w->reg[TAKEN] = 0;
 }
 
-static inline void admit(weir_filter *w, const struct arrival *a, bool seen)
+static inline void insert(weir_filter *w, const struct arrival *a, bool seen)
 {
     struct cells cells = plane(w, 0);
 

@@ -1,0 +1,325 @@
+// Package weir deduplicates unbounded streams in constant memory. It calls libweir through cgo.
+//
+//	seen, err := weir.Open("recent memory=64M fpr=0.1%")
+//	if err != nil {
+//		log.Fatal(err)
+//	}
+//	defer seen.Close()
+//	if !seen.ObserveString(url) {
+//		fmt.Println(url)
+//	}
+//
+// A key is a sequence of bytes. A string is its UTF-8, an integer is its decimal text, as in all
+// bindings: ObserveInt(42) and ObserveString("42") use the same key.
+//
+// A Filter can be used by several goroutines; its calls are serialized.
+package weir
+
+/*
+#cgo pkg-config: weir
+#include <stdlib.h>
+#include <weir.h>
+
+// Keys in one block: key i ends at ends[i]. Go cannot pass pointers to pointers.
+static void process_packed(weir_filter *f, const char *data, const size_t *ends, size_t n,
+                           int observe, uint8_t *seen)
+{
+	struct weir_bytes keys[512];
+	size_t from = 0;
+
+	for (size_t i = 0; i < n;) {
+		size_t m = 0;
+
+		for (; m < 512 && i + m < n; from = ends[i + m], m++)
+			keys[m] = (struct weir_bytes){data + from, ends[i + m] - from};
+		if (observe)
+			weir_observe_bytes_many(f, keys, m, seen + i);
+		else
+			weir_ask_bytes_many(f, keys, m, seen + i);
+		i += m;
+	}
+}
+*/
+import "C"
+
+import (
+	"fmt"
+	"io"
+	"runtime"
+	"strconv"
+	"sync"
+	"time"
+	"unsafe"
+)
+
+// Error is an error of the library. Its text contains the problem and the fix.
+type Error struct {
+	Code string // for programs: "unknown-parameter"; enum weir_error_code lists all codes
+	Text string
+}
+
+func (e *Error) Error() string { return "weir: " + e.Text }
+
+func errorOf(e *C.struct_weir_error) error {
+	return &Error{C.GoString(C.weir_error_name(e.code)), C.GoString(&e.text[0])}
+}
+
+// ErrClosed is the panic value of a call on a closed Filter.
+var ErrClosed = fmt.Errorf("weir: the filter is closed")
+
+// Stats are statistics of a filter.
+type Stats struct {
+	Memory   uint64  // bytes of cells, at most memory=
+	Bytes    uint64  // all memory of the filter
+	Observed uint64  // keys observed
+	Seen     uint64  // of these, reported as seen
+	New      uint64  // of these, reported as new
+	Fill     float64 // share of cells in use
+	Error    float64 // current false-positive rate
+	Lost     uint64  // keys evicted before the end of window= or span=
+	Overflow uint64  // observations that a full filter could not store
+}
+
+// Filter reports for each key whether it was observed before.
+type Filter struct {
+	mu   sync.Mutex
+	c    *C.weir_filter
+	data []byte     // keys of a batch
+	ends []C.size_t // and where each of them ends
+}
+
+func wrap(c *C.weir_filter) *Filter {
+	f := &Filter{c: c}
+	runtime.SetFinalizer(f, (*Filter).Close)
+	return f
+}
+
+// Open opens a filter from a spec, "NAME parameter=value ..."; see docs/filters.md. The empty spec
+// opens the default.
+func Open(spec string) (*Filter, error) {
+	text := C.CString(spec)
+	defer C.free(unsafe.Pointer(text))
+	var c *C.weir_filter
+	var e C.struct_weir_error
+	if C.weir_open(&c, text, &e) != C.WEIR_OK {
+		return nil, errorOf(&e)
+	}
+	return wrap(c), nil
+}
+
+// Load loads the first filter of a file, which Save or the command wrote.
+func Load(path string) (*Filter, error) {
+	text := C.CString(path)
+	defer C.free(unsafe.Pointer(text))
+	var c *C.weir_filter
+	var e C.struct_weir_error
+	if C.weir_load_file(&c, text, nil, &e) != C.WEIR_OK {
+		return nil, errorOf(&e)
+	}
+	return wrap(c), nil
+}
+
+// Unmarshal loads a filter from the bytes of Marshal.
+func Unmarshal(data []byte) (*Filter, error) {
+	if len(data) == 0 {
+		return nil, &Error{"truncated", "no bytes; use those of Marshal"}
+	}
+	var c *C.weir_filter
+	var e C.struct_weir_error
+	if C.weir_load_buffer(&c, unsafe.Pointer(&data[0]), C.size_t(len(data)), nil, nil, &e) != C.WEIR_OK {
+		return nil, errorOf(&e)
+	}
+	return wrap(c), nil
+}
+
+// lock returns the C filter. It panics if the filter is closed.
+func (f *Filter) lock() *C.weir_filter {
+	f.mu.Lock()
+	if f.c == nil {
+		f.mu.Unlock()
+		panic(ErrClosed)
+	}
+	return f.c
+}
+
+// Close frees the filter's memory. Closing twice is allowed. A filter that is not closed is freed
+// when it is garbage-collected.
+func (f *Filter) Close() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	C.weir_close(f.c)
+	f.c = nil
+	runtime.SetFinalizer(f, nil)
+	return nil
+}
+
+// Save writes the filter to a file, which is replaced atomically.
+func (f *Filter) Save(path string) error {
+	text := C.CString(path)
+	defer C.free(unsafe.Pointer(text))
+	c := f.lock()
+	defer f.mu.Unlock()
+	var e C.struct_weir_error
+	if C.weir_save_file(c, text, &e) != C.WEIR_OK {
+		return errorOf(&e)
+	}
+	return nil
+}
+
+// Marshal returns what Save writes.
+func (f *Filter) Marshal() ([]byte, error) {
+	c := f.lock()
+	defer f.mu.Unlock()
+	data := make([]byte, int(C.weir_saved_size(c)))
+	var e C.struct_weir_error
+	if C.weir_save_buffer(c, unsafe.Pointer(&data[0]), C.size_t(len(data)), &e) == 0 {
+		return nil, errorOf(&e)
+	}
+	return data, nil
+}
+
+// WriteTo writes what Save writes.
+func (f *Filter) WriteTo(w io.Writer) (int64, error) {
+	data, err := f.Marshal()
+	if err != nil {
+		return 0, err
+	}
+	n, err := w.Write(data)
+	return int64(n), err
+}
+
+// start is the address of the first byte; C accepts NULL for an empty key.
+func start(key []byte) unsafe.Pointer {
+	if len(key) == 0 {
+		return nil
+	}
+	return unsafe.Pointer(&key[0])
+}
+
+// Observe reports whether a key was probably observed before, then records it.
+func (f *Filter) Observe(key []byte) bool {
+	c := f.lock()
+	defer f.mu.Unlock()
+	return C.weir_observe_bytes(c, start(key), C.size_t(len(key))) == C.WEIR_SEEN
+}
+
+// ObserveString observes the UTF-8 of a string.
+func (f *Filter) ObserveString(key string) bool { return f.Observe([]byte(key)) }
+
+// ObserveInt observes the decimal text of an integer.
+func (f *Filter) ObserveInt(key int64) bool { return f.Observe(Int(key)) }
+
+// Ask reports whether a key was probably observed before. It records nothing.
+func (f *Filter) Ask(key []byte) bool {
+	c := f.lock()
+	defer f.mu.Unlock()
+	return C.weir_ask_bytes(c, start(key), C.size_t(len(key))) == C.WEIR_SEEN
+}
+
+// Int returns the key of an integer: its decimal text.
+func Int(n int64) []byte { return strconv.AppendInt(nil, n, 10) }
+
+// ObserveMany observes keys in order and returns for each whether it was seen. The result equals
+// that of single calls and is several times as fast.
+func (f *Filter) ObserveMany(keys [][]byte) []bool { return f.process(keys, 1) }
+
+// AskMany looks keys up without recording them.
+func (f *Filter) AskMany(keys [][]byte) []bool { return f.process(keys, 0) }
+
+func (f *Filter) process(keys [][]byte, observe C.int) []bool {
+	seen := make([]bool, len(keys))
+	c := f.lock()
+	defer f.mu.Unlock()
+	if len(keys) == 0 {
+		return seen
+	}
+	if cap(f.ends) < len(keys) {
+		f.ends = make([]C.size_t, len(keys))
+	}
+	data, ends := f.data[:0], f.ends[:len(keys)]
+	for i, key := range keys {
+		data = append(data, key...)
+		ends[i] = C.size_t(len(data))
+	}
+	f.data = append(data, 0) // not empty, so that it has an address
+	// A bool of Go is a byte that is 0 or 1, as a verdict is.
+	C.process_packed(c, (*C.char)(unsafe.Pointer(&f.data[0])), &ends[0], C.size_t(len(keys)),
+		observe, (*C.uint8_t)(unsafe.Pointer(&seen[0])))
+	return seen
+}
+
+// Advance sets the time of a filter with span=. Earlier times are ignored.
+func (f *Filter) Advance(now time.Time) {
+	c := f.lock()
+	defer f.mu.Unlock()
+	if ms := now.UnixMilli(); ms >= 0 {
+		C.weir_advance(c, C.uint64_t(ms))
+	}
+}
+
+// Forget removes one observation of a key and reports whether it was present.
+func (f *Filter) Forget(key []byte) (bool, error) {
+	c := f.lock()
+	defer f.mu.Unlock()
+	var e C.struct_weir_error
+	var present C.bool
+	hashed := C.weir_hash(c, start(key), C.size_t(len(key)))
+	if C.weir_forget(c, hashed, &present, &e) != C.WEIR_OK {
+		return false, errorOf(&e)
+	}
+	return bool(present), nil
+}
+
+// Clear removes all keys. The filter is then as after Open with the same seed.
+func (f *Filter) Clear() {
+	c := f.lock()
+	defer f.mu.Unlock()
+	C.weir_clear(c)
+}
+
+// Clone returns a copy with its own memory.
+func (f *Filter) Clone() (*Filter, error) {
+	c := f.lock()
+	defer f.mu.Unlock()
+	var e C.struct_weir_error
+	copied := C.weir_clone(c, &e)
+	if copied == nil {
+		return nil, errorOf(&e)
+	}
+	return wrap(copied), nil
+}
+
+// Merge adds the keys of another filter with the same spec and seed=.
+func (f *Filter) Merge(other *Filter) error {
+	from, err := other.Clone() // so that two goroutines can merge in both directions
+	if err != nil {
+		return err
+	}
+	defer from.Close()
+	c := f.lock()
+	defer f.mu.Unlock()
+	var e C.struct_weir_error
+	if C.weir_merge(c, from.c, &e) != C.WEIR_OK {
+		return errorOf(&e)
+	}
+	return nil
+}
+
+// Spec returns the complete spec; it opens an equal filter.
+func (f *Filter) Spec() string {
+	c := f.lock()
+	defer f.mu.Unlock()
+	var text [C.WEIR_SPEC_MAX]C.char
+	C.weir_config(c, &text[0], C.WEIR_SPEC_MAX)
+	return C.GoString(&text[0])
+}
+
+// Stats returns statistics of the filter.
+func (f *Filter) Stats() Stats {
+	c := f.lock()
+	defer f.mu.Unlock()
+	var s C.struct_weir_stats
+	C.weir_measure(c, &s, C.sizeof_struct_weir_stats)
+	return Stats{uint64(s.memory), uint64(s.bytes), uint64(s.observed), uint64(s.seen), uint64(s.new_keys),
+		float64(s.fill), float64(s.error), uint64(s.lost), uint64(s.overflow)}
+}

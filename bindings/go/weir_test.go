@@ -1,0 +1,238 @@
+package weir
+
+import (
+	"bytes"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+const vectors = "../../tests/vectors/"
+
+func open(t testing.TB, spec string) *Filter {
+	t.Helper()
+	f, err := Open(spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { f.Close() })
+	return f
+}
+
+// The values of tests/vectors/keys.tsv as keys, and their verdicts.
+func readVectors(t *testing.T) (keys [][]byte, seen []bool) {
+	text, err := os.ReadFile(vectors + "keys.tsv")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range strings.Split(strings.TrimSpace(string(text)), "\n")[1:] {
+		field := strings.Split(line, "\t")
+		key, _ := hex.DecodeString(field[1])
+		if field[0] == "int" {
+			n, _ := strconv.ParseInt(field[1], 10, 64)
+			key = Int(n)
+		}
+		if hex.EncodeToString(key) != field[2] {
+			t.Fatalf("%s: key %x", line, key)
+		}
+		keys, seen = append(keys, key), append(seen, field[5] == "1")
+	}
+	return keys, seen
+}
+
+func TestSharedVectors(t *testing.T) {
+	keys, seen := readVectors(t)
+	single, batch := open(t, "recent memory=4K seed=7"), open(t, "recent memory=4K seed=7")
+	for i, key := range keys {
+		if single.Observe(key) != seen[i] {
+			t.Fatalf("key %d: %x", i, key)
+		}
+	}
+	if got := batch.ObserveMany(keys); fmt.Sprint(got) != fmt.Sprint(seen) {
+		t.Fatal("the batch differs")
+	}
+	expected, _ := os.ReadFile(vectors + "keys.weir")
+	for _, f := range []*Filter{single, batch} {
+		if got, err := f.Marshal(); err != nil || !bytes.Equal(got, expected) {
+			t.Fatal("the saved bytes differ", err)
+		}
+	}
+	loaded, err := Load(vectors + "keys.weir")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, in := range loaded.AskMany(keys) {
+		if !in {
+			t.Fatalf("key %d is missing", i)
+		}
+	}
+}
+
+func TestKeyTypes(t *testing.T) {
+	f := open(t, "memory=64K seed=1")
+	if f.ObserveInt(-42) || !f.ObserveString("-42") || !f.Ask([]byte("-42")) || f.Ask(nil) || f.Observe(nil) || !f.Observe([]byte{}) {
+		t.Fatal("keys differ")
+	}
+}
+
+func TestBatchesEqualSingleCalls(t *testing.T) {
+	for _, n := range []int{0, 1, 511, 512, 513, 5000} {
+		a, b := open(t, "rlbsbf memory=16K seed=1"), open(t, "rlbsbf memory=16K seed=1")
+		var keys [][]byte
+		for i := 0; i < n; i++ {
+			keys = append(keys, Int(int64(i*i%1999)))
+		}
+		for i, seen := range a.ObserveMany(keys) {
+			if b.Observe(keys[i]) != seen {
+				t.Fatal(n, i)
+			}
+		}
+	}
+}
+
+func TestSaveLoadCloneMergeForget(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "seen.weir")
+	a := open(t, "counting memory=64K seed=1")
+	a.ObserveString("a")
+	if err := a.Save(path); err != nil {
+		t.Fatal(err)
+	}
+	b, err := Load(path)
+	if err != nil || !b.Ask([]byte("a")) {
+		t.Fatal(err)
+	}
+	b.ObserveString("b")
+	if err := a.Merge(b); err != nil || !a.Ask([]byte("b")) {
+		t.Fatal(err)
+	}
+	if present, err := a.Forget([]byte("b")); err != nil || !present || a.Ask([]byte("b")) {
+		t.Fatal(err, present)
+	}
+	if s := a.Stats(); s.Observed == 0 || s.Memory != 65536 || !strings.HasPrefix(a.Spec(), "counting ") {
+		t.Fatal(s, a.Spec())
+	}
+	a.Clear()
+	var saved bytes.Buffer
+	if n, err := a.WriteTo(&saved); err != nil || n != int64(saved.Len()) {
+		t.Fatal(err)
+	}
+	if c, err := Unmarshal(saved.Bytes()); err != nil || c.Ask([]byte("a")) {
+		t.Fatal(err)
+	}
+}
+
+func TestTime(t *testing.T) {
+	f := open(t, "memory=64K span=10s seed=1")
+	at := time.Unix(1700000000, 0)
+	f.Advance(at)
+	first := f.ObserveString("a")
+	f.Advance(at.Add(5 * time.Second))
+	second := f.ObserveString("a")
+	f.Advance(at.Add(time.Minute))
+	if first || !second || f.Ask([]byte("a")) {
+		t.Fatal(first, second)
+	}
+}
+
+func TestErrors(t *testing.T) {
+	var e *Error
+	for _, err := range []error{
+		func() error { _, err := Open("blom"); return err }(),
+		func() error { _, err := Open("memory=12Q"); return err }(),
+		func() error { _, err := Load("none.weir"); return err }(),
+		func() error { _, err := Unmarshal([]byte("not a filter")); return err }(),
+		func() error { _, err := Unmarshal(nil); return err }(),
+		open(t, "memory=4K").Save("no/such/directory/f"),
+		open(t, "bloom memory=4K seed=1").Merge(open(t, "bloom memory=4K seed=2")),
+	} {
+		if !errors.As(err, &e) || e.Code == "" || !strings.HasPrefix(err.Error(), "weir: ") {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestClosedFiltersPanic(t *testing.T) {
+	f := open(t, "memory=4K")
+	f.Close()
+	f.Close()
+	defer func() {
+		if recover() != ErrClosed {
+			t.Fatal("no panic")
+		}
+	}()
+	f.ObserveString("a")
+}
+
+func TestGoroutinesShareAFilter(t *testing.T) {
+	f := open(t, "bloom memory=1M seed=1")
+	var wait sync.WaitGroup
+	var mu sync.Mutex
+	fresh := 0
+	for g := 0; g < 8; g++ {
+		wait.Add(1)
+		go func() {
+			defer wait.Done()
+			var keys [][]byte
+			for i := 0; i < 5000; i++ {
+				keys = append(keys, Int(int64(i)))
+			}
+			n := 0
+			for _, seen := range f.ObserveMany(keys) {
+				if !seen {
+					n++
+				}
+			}
+			mu.Lock()
+			fresh += n
+			mu.Unlock()
+		}()
+	}
+	wait.Wait()
+	if fresh < 4990 || fresh > 5000 {
+		t.Fatal(fresh)
+	}
+}
+
+func TestFiltersAreGarbageCollected(t *testing.T) {
+	for i := 0; i < 200; i++ {
+		f, err := Open("memory=1M")
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.ObserveInt(int64(i))
+		if i%50 == 0 {
+			runtime.GC()
+		}
+	}
+}
+
+func processorTime() time.Duration {
+	var used syscall.Rusage
+	syscall.Getrusage(syscall.RUSAGE_SELF, &used)
+	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
+}
+
+// bench/bindings/go_batches compares the reported processor time with the same batches in C.
+func BenchmarkObserveMany1024(b *testing.B) {
+	f := open(b, "memory=64M seed=1")
+	keys := make([][]byte, 1<<20)
+	for i := range keys {
+		keys[i] = []byte(fmt.Sprintf("%016d", i*7919))
+	}
+	f.ObserveMany(keys)
+	began := processorTime()
+	for i := 0; i < b.N; i += 1024 {
+		at := i % len(keys)
+		f.ObserveMany(keys[at : at+1024])
+	}
+	b.ReportMetric(float64(processorTime()-began)/float64(b.N), "cpu-ns/op")
+}

@@ -1,0 +1,603 @@
+/* py_filter.c - weir.Filter and weir.Shared: was a key seen before?
+ *
+ * Both have the same methods. A Filter processes one call at a time. A Shared filter has shards
+ * with a lock each, so calls of many threads run at the same time; a call may wait for a lock and
+ * therefore releases the GIL. */
+#include "binding.h"
+
+#include <stddef.h>
+#include <stdlib.h>
+#include <structmember.h>
+#include <weir/shared.h>
+
+static PyTypeObject *stats_type;
+
+/* ---- Filter: the library's calls ---- */
+
+HANDLE_CALLS(weir, weir_filter)
+
+static enum weir_verdict call_observe_one(void *handle, struct weir_key key)
+{
+    return weir_observe(handle, key);
+}
+
+static enum weir_verdict call_ask_one(void *handle, struct weir_key key)
+{
+    return weir_ask(handle, key);
+}
+
+static enum weir_status call_forget(void *handle, struct weir_key key, bool *was_there,
+                                    struct weir_error *error)
+{
+    return weir_forget(handle, key, was_there, error);
+}
+
+static void call_measure(void *handle, struct weir_stats *stats)
+{
+    weir_measure(handle, stats, sizeof *stats);
+}
+
+static enum weir_status call_observe(struct handle_object *o, const struct weir_key *keys,
+                                     const uint64_t *times, size_t n, uint8_t *verdicts,
+                                     struct weir_error *error)
+{
+    (void)error;
+    if (times)
+        weir_observe_many_at(o->handle, keys, times, n, verdicts);
+    else
+        weir_observe_many(o->handle, keys, n, verdicts);
+    return WEIR_OK;
+}
+
+static enum weir_status call_ask(struct handle_object *o, const struct weir_key *keys,
+                                 const uint64_t *times, size_t n, uint8_t *verdicts,
+                                 struct weir_error *error)
+{
+    (void)times;
+    (void)error;
+    weir_ask_many(o->handle, keys, n, verdicts);
+    return WEIR_OK;
+}
+
+static enum weir_status call_view(void **out, const void *data, size_t size, uint32_t shards,
+                                  struct weir_error *error)
+{
+    weir_filter *w = NULL;
+    enum weir_status status = weir_view_buffer(&w, data, size, NULL, NULL, error);
+
+    (void)shards;
+    *out = w;
+    return status;
+}
+
+struct handle_class filter_class = {
+    .name = "Filter",
+    .what = "filter",
+    .closed = "this filter is closed",
+    .parts = 1u << WEIR_PART_FILTER,
+    HANDLE_INIT,
+    .observe_one = call_observe_one,
+    .ask_one = call_ask_one,
+    .forget = call_forget,
+    .measure = call_measure,
+    .observe = call_observe,
+    .ask = call_ask,
+    .view = call_view,
+    .of_view = "a view is read-only; weir.Filter.load() returns a filter that can observe keys",
+    .of_set = "this filter cannot be changed after it is built; weir.build() builds another one",
+    .of_shards = "this filter was saved in shards; use weir.Shared.load() or weir.Shared.view()",
+};
+
+/* ---- Shared: the library's calls ---- */
+
+static enum weir_status shared_open(void **out, const char *spec, uint32_t shards,
+                                    const struct weir_options *options, struct weir_error *error)
+{
+    weir_shared *s = NULL;
+    enum weir_status status = weir_shared_open(&s, spec, shards, options, error);
+
+    *out = s;
+    return status;
+}
+
+static void shared_close(void *handle)
+{
+    weir_shared_close(handle);
+}
+
+static size_t shared_config(const void *handle, char *text, size_t size)
+{
+    return weir_shared_config(handle, text, size);
+}
+
+static void shared_advance(void *handle, uint64_t now)
+{
+    weir_shared_advance(handle, now);
+}
+
+static size_t shared_saved_size(void *handle)
+{
+    weir_shared *s = handle;
+    size_t size = 0;
+
+    for (uint32_t i = 0; i < weir_shared_shards(s); i++)
+        size += weir_saved_size(weir_shared_shard(s, i)); /* constant */
+    return size;
+}
+
+static enum weir_status shared_save(void *handle, weir_sink sink, void *context,
+                                    struct weir_error *error)
+{
+    return weir_shared_save_stream(handle, sink, context, error);
+}
+
+static enum weir_status shared_load(void **out, const void *data, size_t size,
+                                    struct weir_error *error)
+{
+    weir_shared *s = NULL;
+    enum weir_status status = weir_shared_load_buffer(&s, data, size, NULL, NULL, error);
+
+    *out = s;
+    return status;
+}
+
+static enum weir_status shared_view(void **out, const void *data, size_t size, uint32_t shards,
+                                    struct weir_error *error)
+{
+    uint32_t max = shards ? shards : 1, n = 0;
+    weir_shared *s = NULL;
+    weir_filter **w = calloc(max, sizeof(weir_filter *));
+    enum weir_status status;
+
+    if (!w) {
+        *error = (struct weir_error){WEIR_NO_MEMORY, WEIR_ERROR_NO_MEMORY, "out of memory"};
+        return WEIR_NO_MEMORY;
+    }
+    status = weir_view_shards(w, max, &n, data, size, NULL, NULL, error);
+    if (status == WEIR_OK) {
+        status = weir_shared_join(&s, w, n, NULL, error);
+        for (uint32_t i = 0; status != WEIR_OK && i < n; i++)
+            weir_close(w[i]);
+    }
+    free(w);
+    *out = s;
+    return status;
+}
+
+static enum weir_verdict shared_observe_one(void *handle, struct weir_key key)
+{
+    return weir_shared_observe(handle, key);
+}
+
+static enum weir_verdict shared_ask_one(void *handle, struct weir_key key)
+{
+    return weir_shared_ask(handle, key);
+}
+
+static enum weir_status shared_forget(void *handle, struct weir_key key, bool *was_there,
+                                      struct weir_error *error)
+{
+    return weir_shared_forget(handle, key, was_there, error);
+}
+
+static void shared_measure(void *handle, struct weir_stats *stats)
+{
+    weir_shared_measure(handle, stats, sizeof *stats);
+}
+
+static enum weir_status shared_observe(struct handle_object *o, const struct weir_key *keys,
+                                       const uint64_t *times, size_t n, uint8_t *verdicts,
+                                       struct weir_error *error)
+{
+    (void)error;
+    if (times)
+        weir_shared_observe_many_at(o->handle, keys, times, n, verdicts);
+    else
+        weir_shared_observe_many(o->handle, keys, n, verdicts);
+    return WEIR_OK;
+}
+
+static enum weir_status shared_ask(struct handle_object *o, const struct weir_key *keys,
+                                   const uint64_t *times, size_t n, uint8_t *verdicts,
+                                   struct weir_error *error)
+{
+    (void)times;
+    (void)error;
+    weir_shared_ask_many(o->handle, keys, n, verdicts);
+    return WEIR_OK;
+}
+
+struct handle_class shared_class = {
+    .name = "Shared",
+    .what = "filter",
+    .closed = "this filter is closed",
+    .is_concurrent = true,
+    .parts = 1u << WEIR_PART_FILTER,
+    .open = shared_open,
+    .close = shared_close,
+    .config = shared_config,
+    .advance = shared_advance,
+    .saved_size = shared_saved_size,
+    .save = shared_save,
+    .load = shared_load,
+    .observe_one = shared_observe_one,
+    .ask_one = shared_ask_one,
+    .forget = shared_forget,
+    .measure = shared_measure,
+    .observe = shared_observe,
+    .ask = shared_ask,
+    .view = shared_view,
+    .of_view = "a view is read-only; weir.Shared.load() returns a filter that can observe keys",
+    .of_set = "this filter cannot be changed after it is built",
+};
+
+/* ---- constructors ---- */
+
+static PyObject *new_filter(PyTypeObject *type, PyObject *args, PyObject *named)
+{
+    struct open_arguments a;
+
+    return open_arguments_read(&a, args, named, false, false) ? object_open(type, &filter_class, &a)
+                                                              : NULL;
+}
+
+static PyObject *new_shared(PyTypeObject *type, PyObject *args, PyObject *named)
+{
+    struct open_arguments a;
+
+    return open_arguments_read(&a, args, named, false, true) ? object_open(type, &shared_class, &a)
+                                                             : NULL;
+}
+
+/* ---- one key ---- */
+
+/* Run a call of one key. Calls of a Filter take about a microsecond and keep the GIL. */
+static int verdict_of(PyObject *self, struct weir_key key, bool observing, const uint64_t *now)
+{
+    struct handle_object *o = (struct handle_object *)self;
+    const struct handle_class *c = o->class;
+    PyThreadState *thread = NULL;
+    enum weir_verdict verdict;
+
+    if (!(observing ? object_observing(self) : object_ready(self)) ||
+        (c->is_concurrent && !object_enter(self)))
+        return -1;
+    if (c->is_concurrent)
+        thread = PyEval_SaveThread();
+    if (now)
+        c->advance(o->handle, *now);
+    verdict = (observing ? c->observe_one : c->ask_one)(o->handle, key);
+    if (thread) {
+        PyEval_RestoreThread(thread);
+        object_leave(self);
+    }
+    if (observing && !object_count_observed(self, 1))
+        return -1;
+    return verdict == WEIR_SEEN;
+}
+
+/* Arguments of observe() besides the key. */
+struct observe_arguments {
+    PyObject *importance, *time;
+};
+
+/* PyArg_ParseTupleAndKeywords() would take longer than the call itself. */
+static bool read_arguments(PyObject *const *args, Py_ssize_t n, PyObject *names,
+                           struct observe_arguments *a)
+{
+    Py_ssize_t named = names ? PyTuple_Size(names) : 0;
+
+    if (n != 1) {
+        PyErr_SetString(PyExc_TypeError, "observe() takes one key; observe_many() takes more");
+        return false;
+    }
+    for (Py_ssize_t i = 0; i < named; i++) {
+        PyObject *name = PyTuple_GetItem(names, i);
+
+        if (PyUnicode_CompareWithASCIIString(name, "importance") == 0) {
+            a->importance = args[n + i];
+        } else if (PyUnicode_CompareWithASCIIString(name, "time") == 0) {
+            a->time = args[n + i];
+        } else {
+            PyErr_Format(PyExc_TypeError, "observe() takes no argument %R", name);
+            return false;
+        }
+    }
+    return true;
+}
+
+static PyObject *observe(PyObject *self, PyObject *const *args, Py_ssize_t n, PyObject *names)
+{
+    struct observe_arguments a = {Py_None, Py_None};
+    struct weir_key key;
+    uint64_t importance = 1, now = 0;
+    int seen;
+
+    if (!read_arguments(args, n, names, &a) ||
+        !key_hash(args[0], ((struct handle_object *)self)->hash, &key))
+        return NULL;
+    if (a.importance != Py_None &&
+        !number_read(a.importance, "importance", UINT32_MAX, &importance))
+        return NULL;
+    if (a.time != Py_None && !time_read(a.time, latest_time(), &now))
+        return NULL;
+    key.importance = (uint32_t)importance;
+    seen = verdict_of(self, key, true, a.time != Py_None ? &now : NULL);
+    return seen < 0 ? NULL : PyBool_FromLong(seen);
+}
+
+static PyObject *add(PyObject *self, PyObject *object)
+{
+    struct weir_key key;
+
+    if (!key_hash(object, ((struct handle_object *)self)->hash, &key) ||
+        verdict_of(self, key, true, NULL) < 0)
+        return NULL;
+    Py_RETURN_NONE;
+}
+
+static int contains(PyObject *self, PyObject *object)
+{
+    struct weir_key key;
+
+    return key_hash(object, ((struct handle_object *)self)->hash, &key)
+               ? verdict_of(self, key, false, NULL)
+               : -1;
+}
+
+static PyObject *ask(PyObject *self, PyObject *object)
+{
+    int seen = contains(self, object);
+
+    return seen < 0 ? NULL : PyBool_FromLong(seen);
+}
+
+static PyObject *count(PyObject *self, PyObject *object)
+{
+    struct weir_key key;
+    weir_filter *w;
+
+    if (!key_hash(object, ((struct handle_object *)self)->hash, &key))
+        return NULL;
+    w = object_ready(self);
+    return w ? PyLong_FromUnsignedLong(weir_count(w, key)) : NULL;
+}
+
+static PyObject *forget(PyObject *self, PyObject *object)
+{
+    struct handle_object *o = (struct handle_object *)self;
+    struct weir_error error;
+    struct weir_key key;
+    enum weir_status status;
+    bool was_there = false;
+
+    if (!key_hash(object, o->hash, &key) || !object_enter(self))
+        return NULL;
+    Py_BEGIN_ALLOW_THREADS status = o->class->forget(o->handle, key, &was_there, &error);
+    Py_END_ALLOW_THREADS object_leave(self);
+    return status == WEIR_OK ? PyBool_FromLong(was_there) : raise_error(&error);
+}
+
+/* ---- statistics ---- */
+
+static PyStructSequence_Field stats_fields[] = {
+    {"memory", "bytes of cells, at most memory="},
+    {"bytes", "all memory of the handle"},
+    {"observed", "keys observed"},
+    {"seen", "of these, reported as seen"},
+    {"new_keys", "of these, reported as new"},
+    {"fill", "share of cells in use"},
+    {"error", "current false-positive rate"},
+    {"lost", "keys evicted before the end of window= or span=: not enough memory"},
+    {"overflow", "observations that a full filter could not store"},
+    {NULL, NULL},
+};
+
+static PyStructSequence_Desc stats_desc = {"weir.Stats", "Statistics of a filter.", stats_fields,
+                                           9};
+
+static bool measure(PyObject *self, struct weir_stats *s)
+{
+    struct handle_object *o = (struct handle_object *)self;
+
+    if (!object_enter(self))
+        return false;
+    Py_BEGIN_ALLOW_THREADS o->class->measure(o->handle, s);
+    Py_END_ALLOW_THREADS object_leave(self);
+    return true;
+}
+
+static PyObject *stats(PyObject *self, PyObject *none)
+{
+    struct weir_stats s;
+
+    (void)none;
+    if (!measure(self, &s))
+        return NULL;
+    return record_of(stats_type, "(KKKKKddKK)", s.memory, s.bytes, s.observed, s.seen, s.new_keys,
+                     s.fill, s.error, s.lost, s.overflow);
+}
+
+static Py_ssize_t length(PyObject *self)
+{
+    struct weir_stats s;
+
+    return measure(self, &s) ? (Py_ssize_t)s.new_keys : -1;
+}
+
+/* A filter that is empty is still a filter: "if seen:" asks whether there is one. */
+static int is_true(PyObject *self)
+{
+    (void)self;
+    return 1;
+}
+
+static PyObject *shards(PyObject *self, void *unused)
+{
+    uint32_t n;
+
+    (void)unused;
+    if (!object_enter(self))
+        return NULL;
+    n = weir_shared_shards(((struct handle_object *)self)->handle);
+    object_leave(self);
+    return PyLong_FromUnsignedLong(n);
+}
+
+/* ---- help(); tests run the examples ---- */
+
+#define METHODS_OF_FILTERS                                                                         \
+    {"observe", METHOD(observe), METH_FASTCALL | METH_KEYWORDS,                                    \
+     "observe($self, key, /, *, importance=None, time=None)\n--\n\n"                               \
+     "Return whether a key was probably observed before, then record it.\n\n"                      \
+     "key: bytes, str or int. importance: 0 to 4294967295, for specs with importance=.\n"          \
+     "time: milliseconds or a datetime, for specs with span=; see advance().\n\n"                  \
+     ">>> f = Filter(memory='64K', seed=1)\n"                                                      \
+     ">>> f.observe('a'), f.observe(b'a')\n"                                                       \
+     "(False, True)\n"},                                                                           \
+        {"observe_many", METHOD(filter_observe_many), METH_VARARGS | METH_KEYWORDS,                \
+         "observe_many($self, /, keys, *, size=None, importance=None, times=None, "                \
+         "skipna=False)\n--\n\n"                                                                   \
+         "Observe keys in order and return for each whether it was seen: a weir.Verdicts, or a\n"  \
+         "numpy array if keys is an array or a pandas column.\n\n"                                 \
+         "keys: an iterable of keys, an array of integers or text, or bytes cut by size=.\n"       \
+         "importance, times: one number for all, or an array or iterable with one for each.\n"     \
+         "skipna: skip missing values (None, NaN, NA); their verdict is False. A key of a wrong\n" \
+         "type in a list or array raises TypeError before anything is recorded. If an iterator\n"  \
+         "raises, the keys before that have been observed.\n\n"                                    \
+         ">>> f = Filter(memory='64K', seed=1)\n"                                                  \
+         ">>> list(f.observe_many(['a', 'b', 'a', 42]))\n"                                         \
+         "[False, False, True, False]\n"                                                           \
+         ">>> list(f.observe_many(b'aabbaa', size=2))\n"                                           \
+         "[False, False, True]\n"},                                                                \
+        {"add", add, METH_O,                                                                       \
+         "add($self, key, /)\n--\n\nRecord a key, as set.add(). observe() also returns whether "   \
+         "it was seen."},                                                                          \
+        {"update", METHOD(filter_update), METH_VARARGS | METH_KEYWORDS,                            \
+         "update($self, /, keys, *, size=None, importance=None, times=None, "                      \
+         "skipna=False)\n--\n\nRecord keys, as set.update(). The arguments are those of "          \
+         "observe_many()."},                                                                       \
+        {"ask", ask, METH_O,                                                                       \
+         "ask($self, key, /)\n--\n\n"                                                              \
+         "Return whether a key was probably observed; record nothing. The same as key in f.\n\n"   \
+         ">>> f = Filter(memory='64K', seed=1)\n"                                                  \
+         ">>> f.add('a')\n"                                                                        \
+         ">>> f.ask('a'), 'b' in f\n"                                                              \
+         "(True, False)\n"},                                                                       \
+        {"ask_many", METHOD(filter_ask_many), METH_VARARGS | METH_KEYWORDS,                        \
+         "ask_many($self, /, keys, *, size=None, skipna=False)\n--\n\n"                            \
+         "Look keys up without recording them. Arguments and result as of observe_many()."},       \
+        {"forget", forget, METH_O,                                                                 \
+         "forget($self, key, /)\n--\n\n"                                                           \
+         "Remove one observation of a key; return whether it was present.\n\n"                     \
+         ">>> f = Filter('counting', memory='64K', seed=1)\n"                                      \
+         ">>> f.observe('a'), f.forget('a'), 'a' in f\n"                                           \
+         "(False, True, False)\n"},                                                                \
+        {"stats", stats, METH_NOARGS,                                                              \
+         "stats($self, /)\n--\n\n"                                                                 \
+         "Return statistics, a weir.Stats. len(f) is its new_keys: an estimate of the number of\n" \
+         "distinct keys.\n\n"                                                                      \
+         ">>> f = Filter(memory='64K', seed=1)\n"                                                  \
+         ">>> f.update(['a', 'b', 'a'])\n"                                                         \
+         ">>> f.stats().observed, f.stats().memory, len(f)\n"                                      \
+         "(3, 65536, 2)\n"},                                                                       \
+        {"load", METHOD(object_method_load), METH_VARARGS | METH_KEYWORDS | METH_CLASS,            \
+         "load($type, source, /, *, keys_differ=False)\n--\n\n"                                    \
+         "Load a saved filter from a path, an open binary file or bytes.\n\n"                      \
+         "keys_differ: accept a file whose keys were normalized or joined from several fields;\n"  \
+         "the attribute keys describes how.\n\n"                                                   \
+         ">>> f = Filter(memory='64K', seed=1)\n"                                                  \
+         ">>> f.add('a')\n"                                                                        \
+         ">>> 'a' in Filter.load(f.tobytes())\n"                                                   \
+         "True\n"},                                                                                \
+    {                                                                                              \
+        "view", METHOD(object_method_view), METH_VARARGS | METH_KEYWORDS | METH_CLASS,             \
+            "view($type, source, /, *, keys_differ=False)\n--\n\n"                                 \
+            "Open a saved filter read-only without loading it. Of a path, only the pages of the\n" \
+            "looked-up keys are read. Arguments as of load()."                                     \
+    }
+
+static PyMethodDef filter_methods[] = {
+    METHODS_OF_FILTERS,
+    {"count", count, METH_O,
+     "count($self, key, /)\n--\n\n"
+     "Return how many observations of a key are stored: 0 or 1, except for cuckoo."},
+    METHODS_OF_ALL(object_method_reduce),
+    METHODS_OF_STATE,
+    METHODS_OF_COPY(object_method_copy),
+    {NULL, NULL, 0, NULL}};
+
+static PyMethodDef shared_methods[] = {
+    METHODS_OF_FILTERS, METHODS_OF_ALL(object_method_reduce), {NULL, NULL, 0, NULL}};
+
+#define PROPERTIES_OF_FILTERS                                                                      \
+    PROPERTIES_OF_ALL,                                                                             \
+    {                                                                                              \
+        "keys", object_keys, NULL,                                                                 \
+            "How the keys of its file were made, such as '--ignore-case'; '': as given.", NULL     \
+    }
+
+static PyGetSetDef filter_properties[] = {PROPERTIES_OF_FILTERS, {NULL, NULL, NULL, NULL, NULL}};
+
+static PyGetSetDef shared_properties[] = {PROPERTIES_OF_FILTERS,
+                                          {"shards", shards, NULL, "The number of shards.", NULL},
+                                          {NULL, NULL, NULL, NULL, NULL}};
+
+static PyMemberDef members[] = {WEAK_REFERENCES};
+
+#define FILTER_DOC                                                                                 \
+    "Filter(spec='', *, max_bytes=0, **parameters)\n--\n\n"                                        \
+    "Reports for each key whether it was observed before, in constant memory.\n\n"                 \
+    "spec: 'NAME parameter=value ...' (docs/filters.md); all parts are optional. parameters:\n"    \
+    "the same as keywords. max_bytes: maximum memory of the handle; 0: no limit.\n\n"              \
+    ">>> f = Filter(memory='64K', fpr=0.001, seed=1)\n"                                            \
+    ">>> f.observe('apple'), f.observe('apple')\n"                                                 \
+    "(False, True)\n"                                                                              \
+    ">>> b'apple' in f, 'pear' in f\n"                                                             \
+    "(True, False)\n"
+
+#define SHARED_DOC                                                                                 \
+    "Shared(spec='', *, shards=0, max_bytes=0, **parameters)\n--\n\n"                              \
+    "A filter for many threads. Its keys are divided among shards with a lock each, and\n"         \
+    "batches run without the GIL. shards: 1 to 256; 0 means 8.\n\n"                                \
+    ">>> f = Shared(memory='1M', seed=1, shards=4)\n"                                              \
+    ">>> list(f.observe_many(['a', 'b', 'a']))\n"                                                  \
+    "[False, False, True]\n"
+
+static PyType_Slot filter_slots[] = {{Py_tp_new, new_filter},
+                                     {Py_tp_dealloc, object_dealloc},
+                                     {Py_tp_doc, FILTER_DOC},
+                                     {Py_tp_methods, filter_methods},
+                                     {Py_tp_getset, filter_properties},
+                                     {Py_tp_members, members},
+                                     {Py_tp_repr, object_repr},
+                                     {Py_sq_contains, contains},
+                                     {Py_sq_length, length},
+                                     {Py_nb_bool, is_true},
+                                     {Py_nb_inplace_or, object_method_merge_in_place},
+                                     {0, NULL}};
+
+static PyType_Slot shared_slots[] = {{Py_tp_new, new_shared},
+                                     {Py_tp_dealloc, object_dealloc},
+                                     {Py_tp_doc, SHARED_DOC},
+                                     {Py_tp_methods, shared_methods},
+                                     {Py_tp_getset, shared_properties},
+                                     {Py_tp_members, members},
+                                     {Py_tp_repr, object_repr},
+                                     {Py_sq_contains, contains},
+                                     {Py_sq_length, length},
+                                     {Py_nb_bool, is_true},
+                                     {0, NULL}};
+
+static PyType_Spec filter_spec = {"weir.Filter", sizeof(struct handle_object), 0,
+                                  Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE, filter_slots};
+static PyType_Spec shared_spec = {"weir.Shared", sizeof(struct handle_object), 0,
+                                  Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE, shared_slots};
+
+bool filter_add(PyObject *module)
+{
+    filter_class.type = type_add(module, &filter_spec, "Filter");
+    shared_class.type = type_add(module, &shared_spec, "Shared");
+    stats_type = record_add(module, &stats_desc, "Stats");
+    return filter_class.type && shared_class.type && stats_type;
+}

@@ -1,0 +1,716 @@
+/* py_keys.c - Python objects as keys: one key, or the keys of a batch.
+ *
+ * A key is a sequence of bytes. bytes are used as they are, a str is its UTF-8, an integer is its
+ * decimal text. So 42, numpy.int32(42), "42" and b"42" are one key, as in the command and in SQL.
+ *
+ * CPython would cache the UTF-8 of each non-ASCII str for the life of the str
+ * (PyUnicode_AsUTF8AndSize()). That memory would grow with the keys, so text is encoded here. */
+#include "binding.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <weir/hash.h>
+
+#define FEW 64                     /* points of text_room.few */
+#define LONG ((size_t)64 << 10)    /* bytes that are hashed without the GIL: some microseconds */
+#define LIST_MAX ((size_t)8 << 20) /* bytes of a key_list; chosen */
+
+/* ---- integers ---- */
+
+static size_t write_decimal(uint64_t n, bool negative, char out[DIGITS_MAX])
+{
+    char reversed[DIGITS_MAX];
+    size_t size = 0, at = 0;
+
+    do {
+        reversed[size++] = (char)('0' + n % 10);
+        n /= 10;
+    } while (n > 0);
+    if (negative)
+        out[at++] = '-';
+    while (size > 0)
+        out[at++] = reversed[--size];
+    return at;
+}
+
+struct integers integers_of(const char *format, Py_ssize_t itemsize)
+{
+    const char *f = format ? format : "B";
+    bool is_big = PY_BIG_ENDIAN, is_named = *f == '<' || *f == '>' || *f == '!';
+
+    if (is_named)
+        is_big = *f != '<';
+    if (is_named || *f == '@' || *f == '=')
+        f++;
+    if (strlen(f) != 1 || !strchr("bBhHiIlLqQnN", *f) || itemsize > 8)
+        return (struct integers){0, false, false};
+    return (struct integers){(char)itemsize, strchr("bhilqn", *f) != NULL, is_big != PY_BIG_ENDIAN};
+}
+
+uint64_t integer_read(struct integers type, const char *at, bool *negative)
+{
+    uint8_t u8;
+    uint16_t u16;
+    uint32_t u32;
+    uint64_t n;
+    int unused = 64 - 8 * type.size;
+
+    if (type.size == 8) {
+        memcpy(&n, at, 8);
+        n = type.is_swapped ? __builtin_bswap64(n) : n;
+    } else if (type.size == 4) {
+        memcpy(&u32, at, 4);
+        n = type.is_swapped ? __builtin_bswap32(u32) : u32;
+    } else if (type.size == 2) {
+        memcpy(&u16, at, 2);
+        n = type.is_swapped ? __builtin_bswap16(u16) : u16;
+    } else {
+        memcpy(&u8, at, 1);
+        n = u8;
+    }
+    *negative = type.is_signed && n >> (63 - unused) & 1;
+    if (*negative) /* the magnitude */
+        n = (0 - n) << unused >> unused;
+    return n;
+}
+
+/* ---- text ---- */
+
+void text_room_open(struct text_room *r)
+{
+    r->points = r->few;
+    r->bytes = r->few_bytes;
+    r->size = FEW;
+}
+
+void text_room_close(struct text_room *r)
+{
+    if (r->points != r->few) {
+        free(r->points);
+        free(r->bytes);
+    }
+    text_room_open(r);
+}
+
+static bool grow_text(struct text_room *r, size_t n)
+{
+    text_room_close(r);
+    if (n > SIZE_MAX / 8)
+        return false;
+
+    Py_UCS4 *points = malloc(n * sizeof *points);
+    char *bytes = malloc(n * 4);
+
+    if (!points || !bytes) {
+        free(points);
+        free(bytes);
+        return false;
+    }
+    r->points = points;
+    r->bytes = bytes;
+    r->size = n;
+    return true;
+}
+
+static char *put_point(char *to, Py_UCS4 c)
+{
+    if (c >= 0xDC80 && c <= 0xDCFF) { /* surrogateescape: an undecodable byte */
+        *to++ = (char)(c - 0xDC00);
+    } else if (c < 0x80) {
+        *to++ = (char)c;
+    } else if (c < 0x800) {
+        *to++ = (char)(0xC0 | c >> 6);
+        *to++ = (char)(0x80 | (c & 0x3F));
+    } else if (c < 0x10000) {
+        *to++ = (char)(0xE0 | c >> 12);
+        *to++ = (char)(0x80 | (c >> 6 & 0x3F));
+        *to++ = (char)(0x80 | (c & 0x3F));
+    } else {
+        *to++ = (char)(0xF0 | c >> 18);
+        *to++ = (char)(0x80 | (c >> 12 & 0x3F));
+        *to++ = (char)(0x80 | (c >> 6 & 0x3F));
+        *to++ = (char)(0x80 | (c & 0x3F));
+    }
+    return to;
+}
+
+static size_t encode(const Py_UCS4 *points, size_t n, char *bytes)
+{
+    Py_UCS4 all = 0;
+    char *to = bytes;
+
+    for (size_t i = 0; i < n; i++) {
+        all |= points[i];
+        bytes[i] = (char)points[i];
+    }
+    if (all < 0x80)
+        return n;
+    for (size_t i = 0; i < n; i++)
+        to = put_point(to, points[i]);
+    return (size_t)(to - bytes);
+}
+
+static bool read_text(PyObject *o, struct text_room *r, struct weir_bytes *out)
+{
+    Py_ssize_t n = PyUnicode_GetLength(o);
+
+    if (n < 0)
+        return false;
+    if ((size_t)n > r->size && !grow_text(r, (size_t)n + (size_t)n / 4)) {
+        PyErr_NoMemory();
+        return false;
+    }
+    if (n > 0 && !PyUnicode_AsUCS4(o, r->points, (Py_ssize_t)r->size, 0))
+        return false;
+    *out = (struct weir_bytes){r->bytes, encode(r->points, (size_t)n, r->bytes)};
+    return true;
+}
+
+/* ---- one key ---- */
+
+int is_missing(PyObject *o)
+{
+    PyObject *name, *differs;
+    int missing = o == Py_None;
+
+    if (missing || PyBytes_Check(o) || PyUnicode_Check(o) || PyLong_Check(o))
+        return missing;
+    if (PyFloat_Check(o))
+        return PyFloat_AsDouble(o) != PyFloat_AsDouble(o);
+    name = PyType_GetName(Py_TYPE(o));
+    if (!name)
+        return -1;
+    missing = PyUnicode_CompareWithASCIIString(name, "NAType") == 0 ||
+              PyUnicode_CompareWithASCIIString(name, "NaTType") == 0;
+    /* numpy.float32("nan") and numpy.datetime64("NaT") are unequal to themselves. */
+    if (!missing && (PyUnicode_CompareWithASCIIString(name, "datetime64") == 0 ||
+                     PyUnicode_CompareWithASCIIString(name, "float32") == 0 ||
+                     PyUnicode_CompareWithASCIIString(name, "float16") == 0)) {
+        differs = PyObject_RichCompare(o, o, Py_NE);
+        missing = differs ? PyObject_IsTrue(differs) : -1;
+        Py_XDECREF(differs);
+    }
+    Py_DECREF(name);
+    return missing;
+}
+
+/* Raise TypeError for an object that is not a key; `where` precedes the text. */
+static void refuse(PyObject *o, const char *where)
+{
+    PyObject *name = PyType_GetName(Py_TYPE(o));
+    const char *fix = PyFloat_Check(o) || PyBool_Check(o) ? "; convert it with int() or str()"
+                      : o == Py_None                      ? "; drop missing values"
+                                                          : "";
+
+    if (name)
+        PyErr_Format(PyExc_TypeError, "%sa key is bytes, str or int, not %U%s", where, name, fix);
+    Py_XDECREF(name);
+}
+
+/* Whether an object is an integer: int or a numpy scalar, but not bool and not an array. */
+static bool is_integer(PyObject *o)
+{
+    Py_buffer buffer;
+    bool is_scalar;
+
+    if (PyLong_Check(o) || !PyIndex_Check(o))
+        return PyLong_Check(o) && !PyBool_Check(o);
+    if (!PyObject_CheckBuffer(o))
+        return true;
+    if (PyObject_GetBuffer(o, &buffer, PyBUF_FULL_RO) < 0) {
+        PyErr_Clear();
+        return false;
+    }
+    is_scalar = buffer.ndim == 0 && integers_of(buffer.format, buffer.itemsize).size;
+    PyBuffer_Release(&buffer);
+    return is_scalar;
+}
+
+static bool read_integer(PyObject *o, struct text_room *room, struct key_view *key)
+{
+    PyObject *whole = PyNumber_Index(o), *text;
+    int overflow;
+    bool ok;
+
+    if (!whole)
+        return false;
+
+    long long n = PyLong_AsLongLongAndOverflow(whole, &overflow);
+
+    if (!overflow) {
+        uint64_t magnitude = n < 0 ? 0 - (uint64_t)n : (uint64_t)n;
+
+        key->bytes = (struct weir_bytes){key->digits, write_decimal(magnitude, n < 0, key->digits)};
+        Py_DECREF(whole);
+        return n != -1 || !PyErr_Occurred();
+    }
+    text = PyObject_Str(whole);
+    ok = text && read_text(text, room, &key->bytes);
+    Py_XDECREF(text);
+    Py_DECREF(whole);
+    return ok;
+}
+
+/* One key in a buffer is bytes: bytearray, memoryview, array('B'). */
+static bool read_buffer(PyObject *o, struct key_view *key)
+{
+    const char *f;
+
+    if (PyObject_GetBuffer(o, &key->buffer, PyBUF_CONTIG_RO | PyBUF_FORMAT) < 0)
+        return false;
+    f = key->buffer.format ? key->buffer.format : "B";
+    if (key->buffer.itemsize != 1 || key->buffer.ndim == 0 || !strchr("Bbc<", *f)) {
+        PyBuffer_Release(&key->buffer);
+        refuse(o, "");
+        return false;
+    }
+    key->held = true;
+    key->bytes =
+        (struct weir_bytes){key->buffer.len ? key->buffer.buf : "", (size_t)key->buffer.len};
+    return true;
+}
+
+bool key_read(PyObject *o, struct text_room *room, struct key_view *key)
+{
+    key->held = false;
+    if (PyBytes_Check(o)) {
+        char *data;
+        Py_ssize_t size;
+
+        if (PyBytes_AsStringAndSize(o, &data, &size) < 0)
+            return false;
+        key->bytes = (struct weir_bytes){data, (size_t)size};
+        return true;
+    }
+    if (PyUnicode_Check(o))
+        return read_text(o, room, &key->bytes);
+    if (is_integer(o))
+        return read_integer(o, room, key);
+    if (PyObject_CheckBuffer(o))
+        return read_buffer(o, key);
+    refuse(o, "");
+    return false;
+}
+
+void key_release(struct key_view *key)
+{
+    if (key->held)
+        PyBuffer_Release(&key->buffer);
+    key->held = false;
+}
+
+struct hasher hasher_of(const char *config)
+{
+    struct hasher h = {WEIR_HASH_XXH3, 0};
+    char kind[16];
+
+    if (weir_spec_get(config, "hash", kind, sizeof kind) && strcmp(kind, "sip") == 0)
+        h.kind = WEIR_HASH_SIP;
+    (void)weir_spec_number(config, "seed", &h.seed);
+    return h;
+}
+
+struct weir_key hash_bytes(struct hasher hash, struct weir_bytes bytes)
+{
+    struct weir_key key;
+
+    if (bytes.size < LONG)
+        return weir_hash_bytes(hash.kind, hash.seed, bytes.data, bytes.size);
+    Py_BEGIN_ALLOW_THREADS key = weir_hash_bytes(hash.kind, hash.seed, bytes.data, bytes.size);
+    Py_END_ALLOW_THREADS return key;
+}
+
+bool key_hash(PyObject *o, struct hasher hash, struct weir_key *out)
+{
+    struct text_room room;
+    struct key_view key;
+    bool ok;
+
+    text_room_open(&room);
+    ok = key_read(o, &room, &key);
+    if (ok) {
+        *out = hash_bytes(hash, key.bytes);
+        key_release(&key);
+    }
+    text_room_close(&room);
+    return ok;
+}
+
+/* ---- the keys of a batch: a buffer ---- */
+
+static bool has_attribute(PyObject *o, const char *name)
+{
+    PyObject *value = PyObject_GetAttrString(o, name);
+
+    if (!value)
+        PyErr_Clear();
+    Py_XDECREF(value);
+    return value != NULL;
+}
+
+/* numpy byte strings, "16s": trailing NUL bytes are padding. */
+static bool is_padded_text(const Py_buffer *b)
+{
+    const char *f = b->format ? b->format : "B";
+
+    return b->ndim == 1 && strcmp(f + strspn(f, "0123456789"), "s") == 0;
+}
+
+/* Opaque bytes of one size, as numpy's "16x" (dtype V16). */
+static bool is_opaque(const Py_buffer *b)
+{
+    const char *f = b->format ? b->format : "B";
+
+    return b->ndim == 1 && b->itemsize > 1 && strcmp(f + strspn(f, "0123456789"), "x") == 0;
+}
+
+static bool size_of_raw_keys(struct key_source *s, PyObject *size)
+{
+    const Py_buffer *b = &s->buffer;
+    size_t natural = (size_t)b->itemsize, n = PyLong_AsSize_t(size);
+
+    for (int i = 1; i < b->ndim; i++)
+        natural *= (size_t)b->shape[i];
+    if (PyErr_Occurred())
+        return false;
+    if (n == 0 || (size_t)b->len % n || (natural > 1 && n % natural && natural % n)) {
+        PyErr_Format(PyExc_ValueError,
+                     "size=%zu: invalid size; the buffer has %zd bytes, in items of %zu", n, b->len,
+                     natural);
+        return false;
+    }
+    s->size = n;
+    return true;
+}
+
+/* The form and size of the keys in a buffer. */
+static bool classify(struct key_source *s, PyObject *keys, PyObject *size)
+{
+    const Py_buffer *b = &s->buffer;
+    const char *format = b->format ? b->format : "B";
+
+    s->form = KEYS_BYTES;
+    if (size != Py_None)
+        return size_of_raw_keys(s, size);
+    s->size = (size_t)b->itemsize;
+    s->type = integers_of(b->format, b->itemsize);
+    s->is_padded = is_padded_text(b);
+    if (s->is_padded || is_opaque(b))
+        return true;
+    if (s->type.size && b->ndim == 1 &&
+        (b->itemsize > 1 || s->is_array || has_attribute(keys, "typecode"))) {
+        s->form = KEYS_INTEGERS;
+        return true;
+    }
+    if (b->itemsize == 1 && b->ndim == 2 && s->type.size) { /* rows of bytes */
+        s->size = (size_t)b->shape[1];
+        if (s->size > 0)
+            return true;
+    }
+    if (b->itemsize == 1 && b->ndim == 1 && strchr("Bbc<", *format))
+        PyErr_SetString(PyExc_TypeError, "a batch of bytes needs size=, the bytes of each key; to "
+                                         "pass one key, put it into a list");
+    else if (b->ndim == 1 && strpbrk(format, "efdg"))
+        PyErr_SetString(PyExc_TypeError,
+                        "float values are not keys; convert them to integers or text. A pandas "
+                        "column of integers with missing values: df[\"id\"].astype(\"Int64\")");
+    else
+        PyErr_Format(PyExc_TypeError,
+                     "an array of %d dimensions and format '%s' is not a batch of keys; use one "
+                     "column of integers, text or bytes, or size= for the bytes as they are",
+                     b->ndim, format);
+    return false;
+}
+
+/* Copy a buffer that is not contiguous, such as every second item. */
+static bool make_contiguous(struct key_source *s)
+{
+    s->data = s->buffer.buf;
+    if (PyBuffer_IsContiguous(&s->buffer, 'C'))
+        return true;
+    s->copy = malloc((size_t)s->buffer.len + 1);
+    if (!s->copy) {
+        PyErr_NoMemory();
+        return false;
+    }
+    s->data = s->copy;
+    return PyBuffer_ToContiguous(s->copy, &s->buffer, s->buffer.len, 'C') == 0;
+}
+
+/* 1: a buffer of keys; 0: items to be read one by one; -1 with an exception. */
+static int open_buffer(struct key_source *s, PyObject *keys, PyObject *size)
+{
+    if (!PyObject_CheckBuffer(keys))
+        return 0;
+    if (PyObject_GetBuffer(keys, &s->buffer, PyBUF_FULL_RO) < 0) {
+        PyObject *dtype = s->is_array ? PyObject_GetAttrString(keys, "dtype") : NULL;
+
+        if (dtype) {
+            PyErr_Format(PyExc_TypeError,
+                         "%S values are not keys; convert them to text or integers", dtype);
+            Py_DECREF(dtype);
+        }
+        return -1;
+    }
+    s->is_held = true;
+    if (s->buffer.format && strpbrk(s->buffer.format, "Owu") && !strchr(s->buffer.format, '{')) {
+        PyBuffer_Release(&s->buffer);
+        s->is_held = false;
+        return 0;
+    }
+    if (!classify(s, keys, size))
+        return -1;
+    s->n = s->size ? (size_t)s->buffer.len / s->size : 0;
+    return make_contiguous(s) ? 1 : -1;
+}
+
+struct weir_bytes key_source_at(const struct key_source *s, size_t i, char digits[DIGITS_MAX])
+{
+    const char *data = s->data + i * s->size;
+    size_t size = s->size;
+    bool negative;
+
+    if (s->form == KEYS_INTEGERS) {
+        uint64_t n = integer_read(s->type, data, &negative);
+
+        return (struct weir_bytes){digits, write_decimal(n, negative, digits)};
+    }
+    while (s->is_padded && size > 0 && data[size - 1] == '\0')
+        size--;
+    return (struct weir_bytes){data, size};
+}
+
+/* ---- the keys of a batch: one by one ---- */
+
+static PyObject *item_at(const struct key_source *s, Py_ssize_t i)
+{
+    return s->is_list ? PyList_GetItem(s->sequence, i) : PyTuple_GetItem(s->sequence, i);
+}
+
+static void refuse_item(PyObject *o, Py_ssize_t i, int missing)
+{
+    char where[48];
+
+    PyOS_snprintf(where, sizeof where, "keys[%lld]: ", (long long)i);
+    if (missing)
+        PyErr_Format(PyExc_TypeError,
+                     "%s%R is a missing value; drop missing values (dropna()), or use skipna=True "
+                     "where it is accepted",
+                     where, o);
+    else
+        refuse(o, where);
+}
+
+/* Check the types of all items, before any is recorded. */
+static bool check_items(const struct key_source *s)
+{
+    Py_ssize_t n = (Py_ssize_t)key_source_hint(s);
+
+    for (Py_ssize_t i = 0; i < n; i++) {
+        PyObject *o = item_at(s, i);
+        PyTypeObject *type = Py_TYPE(o);
+        int missing;
+        bool ok;
+
+        if (type == &PyBytes_Type || type == &PyUnicode_Type || type == &PyLong_Type)
+            continue;
+        Py_INCREF(o); /* Python code may run, which may change the list */
+        missing = is_missing(o);
+        n = (Py_ssize_t)key_source_hint(s);
+        ok = missing >= 0 && (missing ? s->skips_missing
+                                      : PyBytes_Check(o) || PyUnicode_Check(o) || is_integer(o) ||
+                                            PyObject_CheckBuffer(o));
+        if (missing >= 0 && !ok)
+            refuse_item(o, i, missing);
+        Py_DECREF(o);
+        if (!ok)
+            return false;
+    }
+    return true;
+}
+
+static bool open_items(struct key_source *s, PyObject *keys)
+{
+    s->form = KEYS_ONE_BY_ONE;
+    s->is_list = PyList_CheckExact(keys);
+    if (s->is_list || PyTuple_CheckExact(keys)) {
+        s->sequence = Py_NewRef(keys);
+        return check_items(s);
+    }
+    if (s->is_array) { /* text or objects */
+        s->sequence = PyObject_CallMethod(keys, "tolist", NULL);
+        s->is_list = s->sequence && PyList_CheckExact(s->sequence);
+        return s->is_list && check_items(s);
+    }
+    s->iterator = PyObject_GetIter(keys);
+    return s->iterator != NULL;
+}
+
+/* A new reference: the numpy array of a pandas column, or the object itself. */
+static PyObject *array_of(struct key_source *s, PyObject *keys)
+{
+    if (PyList_CheckExact(keys) || PyTuple_CheckExact(keys) || PyBytes_Check(keys))
+        return Py_NewRef(keys);
+    if (PyUnicode_Check(keys)) {
+        PyErr_SetString(PyExc_TypeError,
+                        "a str is one key; a batch is an iterable of keys, or an array");
+        return NULL;
+    }
+    if (has_attribute(keys, "__dataframe__")) {
+        PyErr_SetString(PyExc_TypeError, "a DataFrame is not a batch of keys; pass one of its "
+                                         "columns: observe_many(df[\"id\"])");
+        return NULL;
+    }
+    s->is_array = has_attribute(keys, "__array__");
+    return s->is_array && !PyObject_CheckBuffer(keys) ? PyObject_CallMethod(keys, "__array__", NULL)
+                                                      : Py_NewRef(keys);
+}
+
+bool key_source_open(struct key_source *s, PyObject *keys, PyObject *size, bool skips_missing)
+{
+    PyObject *array;
+    int opened;
+
+    memset(s, 0, sizeof *s);
+    s->skips_missing = skips_missing;
+    text_room_open(&s->room);
+    array = array_of(s, keys);
+    opened = array ? open_buffer(s, array, size) : -1;
+    if (opened == 0 && size != Py_None) {
+        PyErr_SetString(PyExc_TypeError, "size= is for a buffer of keys that are all of one size");
+        opened = -1;
+    }
+    if (opened == 0)
+        opened = open_items(s, array) ? 1 : -1;
+    Py_XDECREF(array);
+    if (opened < 0)
+        key_source_close(s);
+    return opened > 0;
+}
+
+void key_source_close(struct key_source *s)
+{
+    if (s->is_held)
+        PyBuffer_Release(&s->buffer);
+    s->is_held = false;
+    free(s->copy);
+    s->copy = NULL;
+    Py_CLEAR(s->sequence);
+    Py_CLEAR(s->iterator);
+    text_room_close(&s->room);
+}
+
+size_t key_source_hint(const struct key_source *s)
+{
+    if (s->form != KEYS_ONE_BY_ONE)
+        return s->n;
+    if (!s->sequence)
+        return 0;
+    return (size_t)(s->is_list ? PyList_Size(s->sequence) : PyTuple_Size(s->sequence));
+}
+
+bool key_source_peek_bytes(const struct key_source *s, size_t ahead, struct weir_bytes *out)
+{
+    PyObject *o = item_at(s, s->at + (Py_ssize_t)ahead);
+    char *data;
+    Py_ssize_t size;
+
+    if (!PyBytes_CheckExact(o) || PyBytes_AsStringAndSize(o, &data, &size) < 0 ||
+        size >= (Py_ssize_t)LONG)
+        return false;
+    *out = (struct weir_bytes){data, (size_t)size};
+    return true;
+}
+
+/* A list may become shorter while Python code runs. */
+int key_source_next(struct key_source *s, PyObject **object)
+{
+    if (!s->sequence) {
+        *object = PyIter_Next(s->iterator);
+        return *object ? 1 : PyErr_Occurred() ? -1 : 0;
+    }
+    if (s->at >= (Py_ssize_t)key_source_hint(s))
+        return 0;
+    *object = Py_XNewRef(item_at(s, s->at++));
+    return *object ? 1 : -1;
+}
+
+/* ---- copies of keys, one after the other in one block ---- */
+
+void key_list_close(struct key_list *l)
+{
+    free(l->keys);
+    free(l->bytes);
+    *l = (struct key_list){NULL};
+}
+
+static bool grow(void **block, size_t *room, size_t wanted, size_t size)
+{
+    size_t n = *room ? *room : 64;
+    void *grown;
+
+    while (n < wanted)
+        n *= 2;
+    if (*room >= wanted && *block)
+        return true;
+    grown = realloc(*block, n * size);
+    if (!grown) {
+        PyErr_NoMemory();
+        return false;
+    }
+    *block = grown;
+    *room = n;
+    return true;
+}
+
+/* Until the list is full the block may move, so `data` is an offset. */
+static bool add(struct key_list *l, struct weir_bytes key)
+{
+    void *keys = l->keys, *bytes = l->bytes;
+    bool ok = grow(&keys, &l->keys_room, l->n + 1, sizeof *l->keys);
+
+    l->keys = keys;
+    ok = ok && grow(&bytes, &l->bytes_room, l->used + key.size + 1, 1);
+    l->bytes = bytes;
+    if (!ok)
+        return false;
+    memcpy(l->bytes + l->used, key.data, key.size);
+    l->keys[l->n++] = (struct weir_bytes){(const void *)(uintptr_t)l->used, key.size};
+    l->used += key.size;
+    return true;
+}
+
+static int add_next(struct key_list *l, struct key_source *s, size_t *done)
+{
+    PyObject *object = NULL;
+    struct key_view key;
+    char digits[DIGITS_MAX];
+    int got;
+
+    if (s->form != KEYS_ONE_BY_ONE) {
+        if (*done == s->n)
+            return 0;
+        return add(l, key_source_at(s, (*done)++, digits)) ? 1 : -1;
+    }
+    got = key_source_next(s, &object);
+    if (got > 0 && !key_read(object, &s->room, &key)) {
+        got = -1;
+    } else if (got > 0) {
+        got = add(l, key.bytes) ? 1 : -1;
+        key_release(&key);
+    }
+    Py_XDECREF(object);
+    return got;
+}
+
+int key_list_fill(struct key_list *l, struct key_source *s, size_t max, size_t *done)
+{
+    int got = 1;
+
+    l->n = l->used = 0;
+    while (l->n < max && l->used < LIST_MAX && got > 0)
+        got = add_next(l, s, done);
+    for (size_t i = 0; i < l->n; i++)
+        l->keys[i].data = l->bytes + (uintptr_t)l->keys[i].data;
+    return got;
+}

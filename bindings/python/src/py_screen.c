@@ -1,0 +1,435 @@
+/* py_screen.c - weir.Screen: is a key a member of a slow store's set? The store is a Python
+ * function. An exception that it raises ends the check and is raised again from there. */
+#include "binding.h"
+
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <structmember.h>
+#include <weir/screen.h>
+
+struct screen_object {
+    struct handle_object base;
+    PyObject *store; /* a callable, or None */
+};
+
+static PyTypeObject *screen_type, *stats_type;
+
+/* ---- life ---- */
+
+HANDLE_CALLS(weir_screen, weir_screen)
+
+static const struct handle_class screen_class = {
+    .name = "Screen",
+    .what = "screen",
+    .closed = "this screen is closed",
+    .parts = 1u << WEIR_PART_SCREEN,
+    HANDLE_INIT,
+};
+
+static int traverse(PyObject *self, visitproc visit, void *arg)
+{
+    Py_VISIT(Py_TYPE(self));
+    Py_VISIT(((struct screen_object *)self)->store);
+    return 0;
+}
+
+static int clear_references(PyObject *self)
+{
+    Py_CLEAR(((struct screen_object *)self)->store);
+    return 0;
+}
+
+static void dealloc(PyObject *self)
+{
+    PyObject_GC_UnTrack(self);
+    clear_references(self);
+    object_dealloc(self);
+}
+
+static PyObject *with_store(PyObject *self, PyObject *store)
+{
+    if (self)
+        ((struct screen_object *)self)->store = Py_NewRef(store);
+    return self;
+}
+
+static bool is_store(PyObject *store)
+{
+    if (store == Py_None || PyCallable_Check(store))
+        return true;
+    PyErr_SetString(PyExc_TypeError, "a store is a function that takes a list of keys and returns "
+                                     "True, False or None for each");
+    return false;
+}
+
+static PyObject *new_screen(PyTypeObject *type, PyObject *args, PyObject *named)
+{
+    struct open_arguments a;
+
+    if (!open_arguments_read(&a, args, named, true, false))
+        return NULL;
+    if (!a.store)
+        a.store = Py_None;
+    return is_store(a.store) ? with_store(object_open(type, &screen_class, &a), a.store) : NULL;
+}
+
+static PyObject *load(PyObject *type, PyObject *args, PyObject *named)
+{
+    static char *names[] = {"source", "store", NULL};
+    PyObject *source, *store = Py_None;
+
+    if (!PyArg_ParseTupleAndKeywords(args, named, "O|O", names, &source, &store) ||
+        !is_store(store))
+        return NULL;
+    return with_store(object_load((PyTypeObject *)type, &screen_class, source, true, false), store);
+}
+
+static PyObject *copy(PyObject *self, PyObject *memo)
+{
+    return with_store(object_method_copy(self, memo), ((struct screen_object *)self)->store);
+}
+
+static PyObject *reduce(PyObject *self, PyObject *none)
+{
+    PyObject *bytes = object_method_tobytes(self, none);
+    PyObject *loader = bytes ? PyObject_GetAttrString((PyObject *)screen_type, "load") : NULL;
+    PyObject *out =
+        loader ? Py_BuildValue("O(OO)", loader, bytes, ((struct screen_object *)self)->store)
+               : NULL;
+
+    Py_XDECREF(loader);
+    Py_XDECREF(bytes);
+    return out;
+}
+
+/* ---- the store ---- */
+
+/* A check on its way. */
+struct checking {
+    PyObject *store;
+    PyThreadState *thread; /* without the GIL */
+};
+
+static PyObject *list_of_keys(const struct weir_bytes *keys, size_t n)
+{
+    PyObject *list = PyList_New((Py_ssize_t)n);
+
+    for (size_t i = 0; list && i < n; i++) {
+        PyObject *key = PyBytes_FromStringAndSize(keys[i].data, (Py_ssize_t)keys[i].size);
+
+        if (!key)
+            Py_CLEAR(list);
+        else
+            PyList_SetItem(list, (Py_ssize_t)i, key);
+    }
+    return list;
+}
+
+/* Reject text and bytes, which are always true: the store returned a set or dictionary of keys. */
+static bool is_answer(PyObject *o)
+{
+    if (!PyBytes_Check(o) && !PyUnicode_Check(o))
+        return true;
+    PyErr_SetString(PyExc_TypeError, "the store returned text or bytes as an answer; return a "
+                                     "list of True, False or None, in the order of the keys");
+    return false;
+}
+
+static bool read_answer(PyObject *o, uint8_t *answer)
+{
+    int yes = o == Py_None ? 0 : is_answer(o) ? PyObject_IsTrue(o) : -1;
+
+    *answer = o == Py_None ? WEIR_UNANSWERED : yes > 0 ? WEIR_MEMBER : WEIR_OTHER;
+    return yes >= 0;
+}
+
+/* One answer for each of n keys, no more and no fewer. */
+static bool read_answers(PyObject *from, size_t n, uint8_t *answers)
+{
+    PyObject *iterator = PyObject_GetIter(from), *o;
+    size_t got = 0;
+    bool ok = iterator != NULL;
+
+    while (ok && (o = PyIter_Next(iterator))) {
+        ok = got < n && read_answer(o, &answers[got]);
+        got++;
+        Py_DECREF(o);
+    }
+    Py_XDECREF(iterator);
+    if (PyErr_Occurred())
+        return false;
+    if (got != n)
+        PyErr_Format(PyExc_ValueError, "the store was asked for %zu keys and returned %s answers",
+                     n, got < n ? "fewer" : "more");
+    return got == n;
+}
+
+static bool ask_store(void *context, const struct weir_bytes *keys, size_t n, uint8_t *answers)
+{
+    struct checking *c = context;
+    PyObject *list, *answered = NULL;
+    bool ok = false;
+
+    PyEval_RestoreThread(c->thread);
+    if (c->store == Py_None)
+        PyErr_SetString(PyExc_TypeError, "this screen has no store; use Screen(spec, store)");
+    list = c->store == Py_None ? NULL : list_of_keys(keys, n);
+    if (list)
+        answered = PyObject_CallFunctionObjArgs(c->store, list, NULL);
+    if (answered)
+        ok = read_answers(answered, n, answers);
+    if (!ok)
+        memset(answers, WEIR_UNANSWERED, n); /* the answers of a failed store are ignored */
+    Py_XDECREF(answered);
+    Py_XDECREF(list);
+    c->thread = PyEval_SaveThread();
+    return ok;
+}
+
+/* ---- check ---- */
+
+static bool check_list(PyObject *self, const struct key_list *l, uint8_t *answers)
+{
+    struct screen_object *o = (struct screen_object *)self;
+    struct checking c;
+
+    if (!object_enter(self))
+        return false;
+    c.store = Py_NewRef(o->store);
+    c.thread = PyEval_SaveThread();
+    weir_screen_check(o->base.handle, l->keys, l->n, ask_store, &c, answers);
+    PyEval_RestoreThread(c.thread);
+    object_leave(self);
+    Py_DECREF(c.store);
+    return !PyErr_Occurred();
+}
+
+static PyObject *answer_of(uint8_t answer)
+{
+    return answer == WEIR_UNANSWERED ? Py_NewRef(Py_None) : PyBool_FromLong(answer == WEIR_MEMBER);
+}
+
+static bool append_answers(PyObject *list, const uint8_t *answers, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        PyObject *one = answer_of(answers[i]);
+        int failed = PyList_Append(list, one);
+
+        Py_DECREF(one);
+        if (failed < 0)
+            return false;
+    }
+    return true;
+}
+
+static bool check_before_raising(PyObject *self, const struct key_list *l, uint8_t *answers)
+{
+    PyObject *type, *value, *trace;
+
+    PyErr_Fetch(&type, &value, &trace);
+    if (!check_list(self, l, answers))
+        PyErr_Clear();
+    PyErr_Restore(type, value, trace);
+    return false;
+}
+
+static bool check_all(PyObject *self, struct key_source *source, struct key_list *l,
+                      uint8_t *answers, PyObject *out)
+{
+    size_t done = 0;
+    int more;
+
+    do {
+        more = key_list_fill(l, source, WEIR_SCREEN_BATCH, &done);
+        if (more < 0)
+            return check_before_raising(self, l, answers);
+        if (!check_list(self, l, answers) || !append_answers(out, answers, l->n) ||
+            PyErr_CheckSignals() < 0)
+            return false;
+    } while (more);
+    return true;
+}
+
+static PyObject *check_many(PyObject *self, PyObject *args, PyObject *named)
+{
+    static char *names[] = {"keys", "size", NULL};
+    PyObject *keys, *size = Py_None, *out;
+    struct key_source source;
+    struct key_list l = {NULL};
+    uint8_t *answers;
+
+    if (!PyArg_ParseTupleAndKeywords(args, named, "O|$O", names, &keys, &size) ||
+        !key_source_open(&source, keys, size, false))
+        return NULL;
+    answers = malloc(WEIR_SCREEN_BATCH);
+    out = answers ? PyList_New(0) : PyErr_NoMemory();
+    if (out && !check_all(self, &source, &l, answers, out))
+        Py_CLEAR(out);
+    free(answers);
+    key_list_close(&l);
+    key_source_close(&source);
+    return out;
+}
+
+static PyObject *check(PyObject *self, PyObject *object)
+{
+    struct text_room room;
+    struct key_view key;
+    uint8_t answer = WEIR_UNANSWERED;
+    bool ok = false;
+
+    text_room_open(&room);
+    if (key_read(object, &room, &key)) {
+        struct key_list l = {.keys = &key.bytes, .n = 1};
+
+        ok = check_list(self, &l, &answer);
+        key_release(&key);
+    }
+    text_room_close(&room);
+    return ok ? answer_of(answer) : NULL;
+}
+
+/* ---- the set ---- */
+
+static PyObject *add_members(PyObject *self, PyObject *args, PyObject *named)
+{
+    static char *names[] = {"keys", "size", NULL};
+    PyObject *keys, *size = Py_None;
+    struct key_source source;
+    struct key_list l = {NULL};
+    size_t done = 0;
+    int more = 1;
+
+    if (!PyArg_ParseTupleAndKeywords(args, named, "O|$O", names, &keys, &size) ||
+        !key_source_open(&source, keys, size, false))
+        return NULL;
+    while (more > 0) {
+        more = key_list_fill(&l, &source, WEIR_SCREEN_BATCH, &done);
+        if (more < 0 || !object_enter(self)) {
+            more = -1;
+            break;
+        }
+        Py_BEGIN_ALLOW_THREADS weir_screen_add_members(((struct handle_object *)self)->handle,
+                                                       l.keys, l.n);
+        Py_END_ALLOW_THREADS object_leave(self);
+    }
+    key_list_close(&l);
+    key_source_close(&source);
+    return more < 0 ? NULL : Py_NewRef(Py_None);
+}
+
+static PyObject *clear_set(PyObject *self, PyObject *none)
+{
+    weir_screen *s = object_ready(self);
+
+    (void)none;
+    if (!s)
+        return NULL;
+    weir_screen_clear_set(s);
+    Py_RETURN_NONE;
+}
+
+static PyObject *needs_set(PyObject *self, void *unused)
+{
+    weir_screen *s = object_ready(self);
+
+    (void)unused;
+    return s ? PyBool_FromLong(weir_screen_needs_set(s)) : NULL;
+}
+
+static PyStructSequence_Field stats_fields[] = {
+    {"memory", "bytes of cells"},
+    {"bytes", "all memory of the handle"},
+    {"checked", "keys checked"},
+    {"asked", "of these, answered by the store"},
+    {"saved", "of these, answered by the screen alone"},
+    {"unanswered", "of these, not answered by the store"},
+    {"members", "answered True"},
+    {"fill", "share of cells in use"},
+    {"error", "current probability that an unknown key is treated as known"},
+    {NULL, NULL}};
+
+static PyObject *stats(PyObject *self, PyObject *none)
+{
+    weir_screen *s = object_ready(self);
+    struct weir_screen_stats m;
+
+    (void)none;
+    if (!s)
+        return NULL;
+    weir_screen_measure(s, &m, sizeof m);
+
+    return record_of(stats_type, "(KKKKKKKdd)", m.memory, m.bytes, m.checked, m.asked, m.saved,
+                     m.unanswered, m.members, m.fill, m.error);
+}
+
+/* ---- the type ---- */
+
+static PyMethodDef methods[] = {
+    {"check", check, METH_O,
+     "check($self, key, /)\n--\n\nWhether a key is a member: True, False, or None if the store "
+     "could not answer."},
+    {"check_many", METHOD(check_many), METH_VARARGS | METH_KEYWORDS,
+     "check_many($self, /, keys, *, size=None)\n--\n\n"
+     "Return a list with the answer for each key. The store is asked for many keys in one call.\n"
+     "If it raises, the exception is raised here; earlier answers stay recorded."},
+    {"add_members", METHOD(add_members), METH_VARARGS | METH_KEYWORDS,
+     "add_members($self, /, keys, *, size=None)\n--\n\nAdd members of the set to a screen that "
+     "holds "
+     "it (1bf, strict)."},
+    {"clear_set", clear_set, METH_NOARGS,
+     "clear_set($self, /)\n--\n\nRemove the set, to add its members again from scratch."},
+    {"stats", stats, METH_NOARGS, "stats($self, /)\n--\n\nReturn statistics, a weir.ScreenStats."},
+    {"load", METHOD(load), METH_VARARGS | METH_KEYWORDS | METH_CLASS,
+     "load($type, /, source, store=None)\n--\n\nLoad a saved screen, from a path or from bytes, "
+     "with this store."},
+    METHODS_OF_STATE,
+    METHODS_OF_COPY(copy),
+    METHODS_OF_ALL(reduce),
+    {NULL, NULL, 0, NULL}};
+
+static PyGetSetDef properties[] = {
+    PROPERTIES_OF_ALL,
+    {"needs_set", needs_set, NULL, "Whether add_members() must be called first.", NULL},
+    {NULL, NULL, NULL, NULL, NULL}};
+
+static PyMemberDef members[] = {WEAK_REFERENCES};
+
+#define SCREEN_DOC                                                                                 \
+    "Screen(spec='', store=None, *, max_bytes=0, **parameters)\n--\n\n"                            \
+    "A small in-memory filter in front of a slow, exact store.\n\n"                                \
+    "store: a function that takes a list of keys (bytes) and returns True, False or None\n"        \
+    "for each. docs/screens.md lists the specs.\n\n"                                               \
+    ">>> members = {b'a', b'c'}\n"                                                                 \
+    ">>> s = Screen('memory=64K seed=1', lambda keys: [k in members for k in keys])\n"             \
+    ">>> s.check_many(['a', 'b', 'a'])\n"                                                          \
+    "[True, False, True]\n"                                                                        \
+    ">>> s.stats().asked\n"                                                                        \
+    "2\n"
+
+static PyType_Slot slots[] = {{Py_tp_new, new_screen},
+                              {Py_tp_dealloc, dealloc},
+                              {Py_tp_traverse, traverse},
+                              {Py_tp_clear, clear_references},
+                              {Py_tp_doc, SCREEN_DOC},
+                              {Py_tp_methods, methods},
+                              {Py_tp_getset, properties},
+                              {Py_tp_repr, object_repr},
+                              {Py_tp_members, members},
+                              {Py_nb_inplace_or, object_method_merge_in_place},
+                              {0, NULL}};
+
+static PyType_Spec spec = {"weir.Screen", sizeof(struct screen_object), 0,
+                           Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_IMMUTABLETYPE,
+                           slots};
+
+static PyStructSequence_Desc stats_desc = {"weir.ScreenStats", "Statistics of a screen.",
+                                           stats_fields, 9};
+
+bool screen_add(PyObject *module)
+{
+    screen_type = type_add(module, &spec, "Screen");
+    stats_type = record_add(module, &stats_desc, "ScreenStats");
+    return screen_type && stats_type;
+}

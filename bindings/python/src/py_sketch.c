@@ -1,0 +1,396 @@
+/* py_sketch.c - weir.Sketch: how many times does a key occur? */
+#include "binding.h"
+
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <structmember.h>
+#include <weir/sketch.h>
+
+#define CHUNK 4096
+
+static PyTypeObject *estimate_type, *heavy_type, *stats_type;
+
+/* ---- opened and loaded ---- */
+
+HANDLE_CALLS(weir_sketch, weir_sketch)
+
+struct handle_class sketch_class = {
+    .name = "Sketch",
+    .what = "sketch",
+    .closed = "this sketch is closed",
+    .parts = 1u << WEIR_PART_COUNTS | 1u << WEIR_PART_TOP,
+    HANDLE_INIT,
+};
+
+static PyObject *new_sketch(PyTypeObject *type, PyObject *args, PyObject *named)
+{
+    struct open_arguments a;
+
+    if (!open_arguments_read(&a, args, named, false, false))
+        return NULL;
+    if (a.spec[0] == '\0' || a.spec[0] == ' ') { /* only keywords */
+        memmove(a.spec + 3, a.spec, sizeof a.spec - 4);
+        memcpy(a.spec, "top", 3);
+    }
+    return object_open(type, &sketch_class, &a);
+}
+
+/* ---- count ---- */
+
+/* What add() and take() are given. */
+static bool read_key_and_amount(PyObject *args, PyObject *named, struct text_room *room,
+                                struct key_view *key, uint64_t *amount)
+{
+    static char *names[] = {"key", "amount", NULL};
+    PyObject *object, *number = NULL;
+
+    *amount = 1;
+    return PyArg_ParseTupleAndKeywords(args, named, "O|O", names, &object, &number) &&
+           (!number || number_read(number, "amount", UINT64_MAX, amount)) &&
+           key_read(object, room, key);
+}
+
+static PyObject *add_or_take(PyObject *self, PyObject *args, PyObject *named, bool taking)
+{
+    struct text_room room;
+    struct key_view key;
+    struct weir_error error;
+    uint64_t amount;
+    enum weir_status status = WEIR_OK;
+    weir_sketch *s = NULL;
+
+    text_room_open(&room);
+    if (read_key_and_amount(args, named, &room, &key, &amount)) {
+        s = object_ready(self);
+        if (s && taking)
+            status = weir_sketch_take(s, key.bytes, amount, &error);
+        else if (s)
+            weir_sketch_add(s, key.bytes, amount);
+        key_release(&key);
+    }
+    text_room_close(&room);
+    if (status != WEIR_OK)
+        return raise_error(&error);
+    return s ? Py_NewRef(Py_None) : NULL;
+}
+
+static PyObject *add(PyObject *self, PyObject *args, PyObject *named)
+{
+    return add_or_take(self, args, named, false);
+}
+
+static PyObject *take(PyObject *self, PyObject *args, PyObject *named)
+{
+    return add_or_take(self, args, named, true);
+}
+
+/* A batch on its way. */
+struct adding {
+    struct key_source source;
+    struct numbers amounts, times;
+    struct key_list list;
+    uint64_t *amount, *time;
+    size_t done; /* keys of a buffer */
+};
+
+/* The numbers of the keys that were gathered. If an error is already set, a further error here is
+ * not reported. */
+static bool read_numbers(struct adding *a, bool failed)
+{
+    PyObject *type = NULL, *value = NULL, *trace = NULL;
+    size_t i = 0;
+
+    if (failed)
+        PyErr_Fetch(&type, &value, &trace);
+    while (i < a->list.n && numbers_next(&a->amounts, &a->amount[i]) &&
+           (!a->times.given || numbers_next(&a->times, &a->time[i])))
+        i++;
+    if (failed)
+        PyErr_Restore(type, value, trace);
+    if (i == a->list.n)
+        return true;
+    a->list.n = i;
+    return false;
+}
+
+static void add_list(weir_sketch *s, const struct adding *a)
+{
+    if (a->times.given)
+        weir_sketch_add_many_at(s, a->list.keys, a->amount, a->time, a->list.n);
+    else
+        weir_sketch_add_many(s, a->list.keys, a->amount, a->list.n);
+}
+
+static bool add_chunk(PyObject *self, struct adding *a)
+{
+    if (!object_enter(self))
+        return false;
+    Py_BEGIN_ALLOW_THREADS add_list(((struct handle_object *)self)->handle, a);
+    Py_END_ALLOW_THREADS object_leave(self);
+    return true;
+}
+
+/* What was gathered before something went wrong counts, and the exception is kept. */
+static bool add_before_raising(PyObject *self, struct adding *a)
+{
+    PyObject *type, *value, *trace;
+
+    PyErr_Fetch(&type, &value, &trace);
+    if (!add_chunk(self, a))
+        PyErr_Clear();
+    PyErr_Restore(type, value, trace);
+    return false;
+}
+
+static bool add_all(PyObject *self, struct adding *a)
+{
+    int more;
+
+    do {
+        more = key_list_fill(&a->list, &a->source, CHUNK, &a->done);
+        if (!read_numbers(a, more < 0) || more < 0)
+            return add_before_raising(self, a);
+        if (!add_chunk(self, a) || PyErr_CheckSignals() < 0)
+            return false;
+    } while (more);
+    return numbers_end(&a->amounts) && numbers_end(&a->times);
+}
+
+static PyObject *add_many(PyObject *self, PyObject *args, PyObject *named)
+{
+    static char *names[] = {"keys", "amounts", "size", "times", NULL};
+    PyObject *keys, *amounts = Py_None, *size = Py_None, *times = Py_None;
+    struct adding a = {.done = 0};
+    bool ok;
+
+    if (!PyArg_ParseTupleAndKeywords(args, named, "O|O$OO", names, &keys, &amounts, &size, &times))
+        return NULL;
+    a.amount = malloc(CHUNK * sizeof *a.amount);
+    a.time = malloc(CHUNK * sizeof *a.time);
+    if (!a.amount || !a.time)
+        PyErr_NoMemory();
+    ok = a.amount && a.time && key_source_open(&a.source, keys, size, false);
+    if (ok) {
+        ok = numbers_open(&a.amounts, amounts, "amounts", 1, UINT64_MAX) &&
+             times_open(&a.times, times) && add_all(self, &a);
+        key_source_close(&a.source);
+        numbers_close(&a.amounts);
+        numbers_close(&a.times);
+    }
+    key_list_close(&a.list);
+    free(a.amount);
+    free(a.time);
+    return ok ? Py_NewRef(Py_None) : NULL;
+}
+
+/* ---- ask ---- */
+
+/* None stands for no bound. */
+static PyObject *bound(uint64_t error)
+{
+    return error == WEIR_NO_BOUND ? Py_NewRef(Py_None) : PyLong_FromUnsignedLongLong(error);
+}
+
+static bool ask(PyObject *self, PyObject *object, struct weir_estimate *out)
+{
+    struct text_room room;
+    struct key_view key;
+    weir_sketch *s = NULL;
+
+    text_room_open(&room);
+    if (key_read(object, &room, &key)) {
+        s = object_ready(self);
+        if (s)
+            *out = weir_sketch_ask(s, key.bytes);
+        key_release(&key);
+    }
+    text_room_close(&room);
+    return s != NULL;
+}
+
+static PyObject *count(PyObject *self, PyObject *object)
+{
+    struct weir_estimate e;
+
+    return ask(self, object, &e) ? PyLong_FromUnsignedLongLong(e.count) : NULL;
+}
+
+static PyObject *estimate(PyObject *self, PyObject *object)
+{
+    struct weir_estimate e;
+
+    if (!ask(self, object, &e))
+        return NULL;
+
+    return record_of(estimate_type, "(KN)", e.count, bound(e.error));
+}
+
+static PyObject *list_of(const struct weir_heavy *heavy, size_t n)
+{
+    PyObject *list = PyList_New(0);
+
+    for (size_t i = 0; list && i < n; i++) {
+        const struct weir_bytes key = heavy[i].key;
+        PyObject *bytes = PyBytes_FromStringAndSize(key.data, (Py_ssize_t)key.size);
+        PyObject *record =
+            record_of(heavy_type, "(NKN)", bytes, heavy[i].count, bound(heavy[i].error));
+
+        if (!record || PyList_Append(list, record) < 0)
+            Py_CLEAR(list);
+        Py_XDECREF(record);
+    }
+    return list;
+}
+
+/* False with an exception: no keys would be taken for there being none. */
+static bool lists_keys(const weir_sketch *s)
+{
+    char spec[WEIR_SPEC_MAX];
+    const struct weir_algorithm *about;
+
+    weir_sketch_config(s, spec, sizeof spec);
+    about = weir_find_algorithm(WEIR_KIND_SKETCH, spec);
+    if (about && about->traits & WEIR_CAN_LIST)
+        return true;
+    raise_status(WEIR_UNSUPPORTED, "this sketch counts any key and lists none; "
+                                   "weir.Sketch('top') lists the most frequent keys");
+    return false;
+}
+
+static PyObject *top(PyObject *self, PyObject *args, PyObject *named)
+{
+    static char *names[] = {"n", NULL};
+    Py_ssize_t n = 10;
+    struct weir_sketch_stats stats;
+    struct weir_heavy *heavy;
+    PyObject *out = NULL;
+    size_t found;
+
+    if (!PyArg_ParseTupleAndKeywords(args, named, "|n", names, &n))
+        return NULL;
+    if (n < 0) {
+        PyErr_SetString(PyExc_ValueError, "top() takes a number of keys, 0 or more");
+        return NULL;
+    }
+    if (!object_ready(self) || !lists_keys(((struct handle_object *)self)->handle) ||
+        !object_enter(self))
+        return NULL;
+    weir_sketch_measure(((struct handle_object *)self)->handle, &stats, sizeof stats);
+    if ((uint64_t)n > stats.keys)
+        n = (Py_ssize_t)stats.keys;
+    heavy = calloc((size_t)n + 1, sizeof *heavy);
+    if (heavy) {
+        Py_BEGIN_ALLOW_THREADS found =
+            weir_sketch_top(((struct handle_object *)self)->handle, heavy, (size_t)n);
+        Py_END_ALLOW_THREADS out = list_of(heavy, found);
+    } else {
+        PyErr_NoMemory();
+    }
+    free(heavy);
+    object_leave(self);
+    return out;
+}
+
+/* ---- the whole ---- */
+
+static PyStructSequence_Field stats_fields[] = {
+    {"memory", "bytes of counters and keys"},
+    {"bytes", "all memory of the handle"},
+    {"total", "sum of what was added, minus what was taken back"},
+    {"keys", "keys kept"},
+    {"error", "by how much a count may be too high, or of a key that is not kept; None: no bound"},
+    {"confidence", "probability that error holds"},
+    {"too_long", "of total, what belongs to keys too long to be kept"},
+    {NULL, NULL}};
+
+static PyObject *stats(PyObject *self, PyObject *none)
+{
+    weir_sketch *s = object_ready(self);
+    struct weir_sketch_stats m;
+
+    (void)none;
+    if (!s)
+        return NULL;
+    weir_sketch_measure(s, &m, sizeof m);
+
+    return record_of(stats_type, "(KKKKNdK)", m.memory, m.bytes, m.total, m.keys, bound(m.error),
+                     m.confidence, m.too_long);
+}
+
+/* ---- the type ---- */
+
+static PyMethodDef methods[] = {
+    {"add", METHOD(add), METH_VARARGS | METH_KEYWORDS,
+     "add($self, /, key, amount=1)\n--\n\nAdd to the count of a key."},
+    {"add_many", METHOD(add_many), METH_VARARGS | METH_KEYWORDS,
+     "add_many($self, /, keys, amounts=None, *, size=None, times=None)\n--\n\n"
+     "Add keys in order; keys and size as of Filter.observe_many(). amounts: one number for\n"
+     "all, or one for each key. times: milliseconds, for sketches whose half-life= is a time."},
+    {"take", METHOD(take), METH_VARARGS | METH_KEYWORDS,
+     "take($self, /, key, amount=1)\n--\n\nSubtract from the count of a key (count-min "
+     "update=plain)."},
+    {"count", count, METH_O, "count($self, key, /)\n--\n\nThe estimated count of a key."},
+    {"estimate", estimate, METH_O,
+     "estimate($self, key, /)\n--\n\nA weir.Estimate: the true count is from count - error to "
+     "count."},
+    {"top", METHOD(top), METH_VARARGS | METH_KEYWORDS,
+     "top($self, /, n=10)\n--\n\nThe most frequent keys, as bytes, highest count first: a list "
+     "of weir.Heavy."},
+    {"stats", stats, METH_NOARGS, "stats($self, /)\n--\n\nReturn statistics, a weir.SketchStats."},
+    {"load", METHOD(object_method_load), METH_VARARGS | METH_KEYWORDS | METH_CLASS,
+     "load($type, source, /, *, keys_differ=False)\n--\n\n"
+     "Load a saved sketch from a path, an open binary file or bytes."},
+    METHODS_OF_ALL(object_method_reduce),
+    METHODS_OF_STATE,
+    METHODS_OF_COPY(object_method_copy),
+    {NULL, NULL, 0, NULL}};
+
+static PyGetSetDef properties[] = {PROPERTIES_OF_ALL, {NULL, NULL, NULL, NULL, NULL}};
+
+static PyMemberDef members[] = {WEAK_REFERENCES};
+
+#define SKETCH_DOC                                                                                 \
+    "Sketch(spec='top', *, max_bytes=0, **parameters)\n--\n\n"                                     \
+    "Counts how many times keys occur, in constant memory. docs/sketches.md lists the specs.\n\n"  \
+    ">>> s = Sketch('top', memory='64K', seed=1)\n"                                                \
+    ">>> s.add_many(['a', 'b', 'a'])\n"                                                            \
+    ">>> s.count('a'), s.top(1)[0].key\n"                                                          \
+    "(2, b'a')\n"
+
+static PyType_Slot slots[] = {{Py_tp_new, new_sketch},
+                              {Py_tp_dealloc, object_dealloc},
+                              {Py_tp_doc, SKETCH_DOC},
+                              {Py_tp_methods, methods},
+                              {Py_tp_getset, properties},
+                              {Py_tp_members, members},
+                              {Py_tp_repr, object_repr},
+                              {Py_nb_inplace_or, object_method_merge_in_place},
+                              {0, NULL}};
+
+static PyType_Spec spec = {"weir.Sketch", sizeof(struct handle_object), 0,
+                           Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE, slots};
+
+static PyStructSequence_Field estimate_fields[] = {
+    {"count", "upper bound of the count"},
+    {"error", "the count is at least count - error; None: no bound"},
+    {NULL, NULL}};
+static PyStructSequence_Field heavy_fields[] = {
+    {"key", "bytes"},
+    {"count", "upper bound of the count"},
+    {"error", "the count is at least count - error; None: no bound"},
+    {NULL, NULL}};
+static PyStructSequence_Desc estimate_desc = {"weir.Estimate", "The estimated count of a key.",
+                                              estimate_fields, 2};
+static PyStructSequence_Desc heavy_desc = {"weir.Heavy", "A key that is kept.", heavy_fields, 3};
+static PyStructSequence_Desc stats_desc = {"weir.SketchStats", "Statistics of a sketch.",
+                                           stats_fields, 7};
+
+bool sketch_add(PyObject *module)
+{
+    sketch_class.type = type_add(module, &spec, "Sketch");
+    estimate_type = record_add(module, &estimate_desc, "Estimate");
+    heavy_type = record_add(module, &heavy_desc, "Heavy");
+    stats_type = record_add(module, &stats_desc, "SketchStats");
+    return sketch_class.type && estimate_type && heavy_type && stats_type;
+}

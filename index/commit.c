@@ -1,0 +1,462 @@
+/* commit.c - opening, recovery, commits (inside.h).
+ *
+ * If only the log changed, a commit is one record at its end. Otherwise it is a new manifest: the
+ * runs, the logs with their sizes, and the note. Files that the manifest does not name are then
+ * deleted.
+ *
+ * Recovery reads the manifest, and the last log up to its last commit record. Keys observed after
+ * it are discarded, because the caller's output for them is truncated. */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "index/inside.h"
+
+/* ---- the directory ---- */
+
+static bool is_named(const struct index_manifest *m, const char *name)
+{
+    char other[32];
+
+    for (uint32_t i = 0; i < m->runs; i++) {
+        index_run_name(other, m->run[i].id);
+        if (strcmp(name, other) == 0)
+            return true;
+    }
+    for (uint32_t i = 0; i < m->logs; i++) {
+        index_log_name(other, m->log[i].id);
+        if (strcmp(name, other) == 0)
+            return true;
+    }
+    return strcmp(name, "manifest") == 0 || strcmp(name, "lock") == 0;
+}
+
+static bool is_ours(const char *name)
+{
+    return strncmp(name, "run-", 4) == 0 || strncmp(name, "log-", 4) == 0 ||
+           strncmp(name, "manifest", 8) == 0 || strcmp(name, "lock") == 0;
+}
+
+/* Delete files that the manifest does not name, except those being written. */
+static bool clean(struct index *x, const struct index_manifest *m)
+{
+    char writing[2][32] = {"", ""};
+    int fd = openat(x->dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *list = fd >= 0 ? fdopendir(fd) : NULL;
+    const struct dirent *entry;
+    bool ok = true;
+
+    if (!list)
+        return index_fail(x, "cannot read the directory: %s", strerror(errno));
+    if (x->writer.job.out)
+        index_run_name(writing[0], x->writer.job.out->id);
+    if (x->merger.job.out)
+        index_run_name(writing[1], x->merger.job.out->id);
+    while (ok && (entry = readdir(list))) {
+        const char *name = entry->d_name;
+
+        if (name[0] == '.' || is_named(m, name) || strcmp(name, writing[0]) == 0 ||
+            strcmp(name, writing[1]) == 0)
+            continue;
+        if (!is_ours(name))
+            ok = index_fail(x, "not an exact index: it has a file %s; name a new directory", name);
+        else if (unlinkat(x->dir, name, 0) != 0)
+            ok = index_fail(x, "cannot delete %s: %s", name, strerror(errno));
+    }
+    closedir(list);
+    return ok;
+}
+
+static bool open_directory(struct index *x)
+{
+    const struct index_options *o = &x->options;
+
+    if (!o->must_exist && !o->read_only && mkdir(x->path, 0777) != 0 && errno != EEXIST)
+        return index_fail(x, "cannot create the directory: %s", strerror(errno));
+    x->dir = open(x->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (x->dir < 0)
+        return index_fail(x, "%s", strerror(errno));
+    if (o->read_only)
+        return true;
+    x->lock = openat(x->dir, "lock", O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    if (x->lock < 0)
+        return index_fail(x, "cannot create the file lock: %s", strerror(errno));
+    if (flock(x->lock, LOCK_EX | LOCK_NB) == 0)
+        return true;
+    return errno == EWOULDBLOCK
+               ? index_fail(x, "in use by another process; one at a time can write")
+               : index_fail(x, "cannot lock it: %s", strerror(errno));
+}
+
+/* ---- memory ---- */
+
+static bool allocate(struct index *x, uint64_t logged)
+{
+    size_t memory = x->options.memory, table = memory / 8, cache = 1024;
+
+    if (x->options.read_only)
+        for (table = 65536; table * 3 / 4 < logged;)
+            table *= 2;
+    while (cache * 2 * sizeof *x->cache <= memory / 32)
+        cache *= 2;
+    x->cache_mask = cache - 1;
+    x->cache = calloc(cache, sizeof *x->cache);
+    x->active = &x->table[0];
+    if (!x->cache || !index_start_lookups(x) || !index_table_open(&x->table[0], table) ||
+        !index_table_open(&x->table[1], x->options.read_only ? 65536 : table))
+        return index_fail(x, "out of memory");
+    if (x->options.disk && x->options.disk < 16 * table)
+        return index_fail(x,
+                          "a limit of %" PRIu64
+                          " bytes of disk is too small for %zu bytes of memory; "
+                          "at least %zu, or less memory",
+                          x->options.disk, memory, 16 * table);
+    return true;
+}
+
+/* ---- recovery ---- */
+
+static bool open_runs(struct index *x, const struct index_manifest *m)
+{
+    for (uint32_t i = 0; i < m->runs; i++) {
+        struct index_run *r = malloc(sizeof *r);
+        const char *why;
+
+        if (!r)
+            return index_fail(x, "out of memory");
+        *r = m->run[i];
+        why = index_run_open(r, x->dir, index_make_room(x, r->keys));
+        if (why) {
+            index_fail(x, "run-%010" PRIu64 ": %s", r->id, why);
+            index_run_free(r);
+            return false;
+        }
+        x->run[x->runs++] = r;
+    }
+    return true;
+}
+
+static bool set_note(struct index *x, const void *note, size_t size)
+{
+    uint8_t *copy = malloc(size + 1);
+
+    if (!copy)
+        return index_fail(x, "out of memory");
+    memcpy(copy, note, size);
+    free(x->note);
+    x->note = copy;
+    x->note_size = size;
+    return true;
+}
+
+/* The end of the last commit of a log, its note, and the expiry time of its keys. */
+static bool find_commit(struct index *x, struct index_log_reader *in, uint64_t *size)
+{
+    uint64_t expires = 0;
+    bool ok = true;
+
+    while (ok && index_log_next(in)) {
+        if (!in->commit)
+            expires = in->expires;
+        if (in->commit && in->at > *size) {
+            *size = in->at;
+            x->last_expires = expires;
+            ok = set_note(x, in->note, in->n);
+        }
+    }
+    in->at = 0;
+    return ok;
+}
+
+static bool replay_keys(struct index *x, const struct index_log_reader *in)
+{
+    if (x->options.read_only && index_is_expired(x, in->expires))
+        return true;
+    if (!x->options.read_only && !index_enter_bucket(x, in->bucket, in->expires))
+        return false;
+    for (uint32_t i = 0; i < in->n; i++) {
+        struct digest key = in->keys[i];
+
+        if (!(key.hi | key.lo) || index_table_has(x->active, key))
+            return index_fail(x, "damaged: a log has a key twice");
+        if (!index_table_add(x->active, key) &&
+            (x->options.read_only || !index_freeze(x) || !index_table_add(x->active, key)))
+            return index_fail(x, "out of memory");
+    }
+    return true;
+}
+
+static bool open_log(struct index *x, struct index_log_reader *in, uint64_t id)
+{
+    return index_log_open(in, x->dir, id, !x->options.read_only) ||
+           index_fail(x, "cannot open log-%010" PRIu64 ": %s", id, strerror(errno));
+}
+
+/* The keys of a log up to its size. */
+static bool replay_log(struct index *x, struct index_log_reader *in, uint64_t id, uint64_t size)
+{
+    while (in->at < size && index_log_next(in))
+        if (!in->commit && !replay_keys(x, in))
+            return false;
+    if (in->at != size)
+        return index_fail(x, "log-%010" PRIu64 " is damaged; restore the directory from a copy",
+                          id);
+    x->kept[x->logs].id = id;
+    x->kept[x->logs].size = size;
+    x->kept[x->logs++].generation = x->generation;
+    return true;
+}
+
+/* Read all logs in order. The last one is truncated after its last commit. */
+static bool replay(struct index *x, const struct index_manifest *m)
+{
+    for (uint32_t i = 0; i < m->logs; i++) {
+        struct index_log_reader in = {.fd = -1};
+        uint64_t id = m->log[i].id, size = m->log[i].size;
+        bool ok = open_log(x, &in, id), last = i + 1 == m->logs;
+
+        ok = ok && (!last || find_commit(x, &in, &size)) && replay_log(x, &in, id, size);
+        if (ok && last && !x->options.read_only && !index_log_continue(&x->log, &in, id, size))
+            ok = index_fail(x, "cannot continue log-%010" PRIu64 ": %s", id, strerror(errno));
+        index_log_end(&in);
+        if (!ok)
+            return false;
+    }
+    return true;
+}
+
+/* A reader keeps all keys of the logs in one table, without expired ones. */
+static bool find_last_bucket(struct index *x, const struct index_manifest *m)
+{
+    struct index_log_reader in = {.fd = -1};
+    uint64_t size = m->logs ? m->log[m->logs - 1].size : 0;
+    bool ok =
+        m->logs == 0 || (open_log(x, &in, m->log[m->logs - 1].id) && find_commit(x, &in, &size));
+
+    index_log_end(&in);
+    if (x->last_expires < m->expires)
+        x->last_expires = m->expires;
+    x->now = x->last_expires - INDEX_BUCKETS * x->width;
+    return ok;
+}
+
+static bool recover(struct index *x, const struct index_manifest *m)
+{
+    uint64_t logged = 0;
+    struct stat st;
+    char name[32];
+
+    for (uint32_t i = 0; i < m->logs; i++) {
+        index_log_name(name, m->log[i].id);
+        logged += fstatat(x->dir, name, &st, 0) == 0 ? (uint64_t)st.st_size : 0;
+    }
+    x->next_id = m->next_id;
+    if (!allocate(x, logged) || (x->options.read_only && !find_last_bucket(x, m)))
+        return false;
+    x->replaying = true;
+    if (!replay(x, m) || !open_runs(x, m) ||
+        (!x->options.read_only && !index_enter_bucket(x, m->bucket, m->expires)))
+        return false;
+    x->replaying = false;
+    return true;
+}
+
+/* ---- opening and closing ---- */
+
+static void adopt(struct index *x, const struct index_manifest *m)
+{
+    struct index_options *o = &x->options;
+
+    o->keep = m->keep;
+    o->hash = m->hash;
+    o->seed = m->seed;
+}
+
+static bool open_index(struct index *x)
+{
+    static const struct index_manifest none = {.next_id = 1};
+    struct index_manifest *m = calloc(1, sizeof *m);
+    bool missing = false, ok = m != NULL;
+    const char *why;
+
+    if (!ok || !open_directory(x)) {
+        free(m);
+        return ok ? false : index_fail(x, "out of memory");
+    }
+    why = index_manifest_read(m, x->dir, &missing);
+    if (missing) {
+        *m = none;
+        ok = (!x->options.must_exist && !x->options.read_only) ||
+             index_fail(x, "not an exact index: there is no file manifest");
+    } else {
+        ok = !why || index_fail(x, "manifest: %s", why);
+        if (ok)
+            adopt(x, m);
+    }
+    x->width = x->options.keep / 32;
+    ok = ok && (missing || set_note(x, m->note, m->note_size)) &&
+         (x->options.read_only || clean(x, m)) && recover(x, m) &&
+         (x->options.read_only || m->logs > 0 || index_next_log(x));
+    free(m->note);
+    free(m);
+    return ok;
+}
+
+static struct index *try_to_open(const char *dir, const struct index_options *options,
+                                 char why[INDEX_MESSAGE], bool *again)
+{
+    struct index *x = calloc(1, sizeof *x);
+
+    *again = false;
+    if (!x) {
+        snprintf(why, INDEX_MESSAGE, "out of memory");
+        return NULL;
+    }
+    x->options = *options;
+    x->dir = x->lock = x->log.fd = x->full.fd = -1;
+    snprintf(x->path, sizeof x->path, "%s", dir);
+    if (options->keep && options->keep < INDEX_KEEP_MIN)
+        index_fail(x, "keeps keys for at least a minute; for less, use a filter with span=");
+    else if (open_index(x))
+        return x;
+    *again = x->next_id > 0; /* the manifest was read, but a file that it names was not */
+    snprintf(why, INDEX_MESSAGE, "%s", x->failure);
+    exact_close(x);
+    return NULL;
+}
+
+struct index *exact_open(const char *dir, const struct index_options *options,
+                         char why[INDEX_MESSAGE])
+{
+    bool again;
+    struct index *x = try_to_open(dir, options, why, &again);
+
+    /* A writer may have replaced the manifest, and deleted files, since it was read. */
+    for (int tries = 0; !x && again && options->read_only && tries < 10; tries++) {
+        usleep(10000);
+        x = try_to_open(dir, options, why, &again);
+    }
+    return x;
+}
+
+void exact_close(struct index *x)
+{
+    if (!x)
+        return;
+    index_worker_cancel(&x->writer);
+    index_worker_cancel(&x->merger);
+    index_run_free(x->writer.job.out);
+    for (uint32_t i = 0; i < x->runs; i++)
+        index_run_free(x->run[i]);
+    index_log_close(&x->log);
+    index_log_close(&x->full);
+    index_table_close(&x->table[0]);
+    index_table_close(&x->table[1]);
+    if (x->lock >= 0)
+        close(x->lock);
+    if (x->dir >= 0)
+        close(x->dir);
+    free(x->candidate);
+    free(x->cache);
+    free(x->note);
+    free(x);
+}
+
+/* ---- commits ---- */
+
+bool index_next_log(struct index *x)
+{
+    if (x->logs == INDEX_LOGS)
+        return index_fail(x, "too many logs; this is a defect");
+    for (uint32_t i = 0; i < x->logs; i++)
+        if (x->kept[i].id == x->log.id)
+            x->kept[i].size = x->log.size;
+    x->full = x->log;
+    x->log = (struct index_log){.fd = -1};
+    if (!index_log_create(&x->log, x->dir, x->next_id++))
+        return index_fail(x, "cannot write log-%010" PRIu64 ": %s", x->next_id - 1,
+                          strerror(errno));
+    x->kept[x->logs].id = x->log.id;
+    x->kept[x->logs].size = 0;
+    x->kept[x->logs++].generation = x->generation;
+    x->stale = true;
+    return true;
+}
+
+static bool sync_logs(struct index *x)
+{
+    return ((x->full.fd < 0 || index_log_sync(&x->full)) && index_log_sync(&x->log)) ||
+           index_fail(x, "cannot write a log: %s", strerror(errno));
+}
+
+static void describe(const struct index *x, struct index_manifest *m)
+{
+    *m = (struct index_manifest){.keep = x->options.keep,
+                                 .seed = x->options.seed,
+                                 .hash = x->options.hash,
+                                 .next_id = x->next_id,
+                                 .bucket = x->bucket,
+                                 .expires = x->expires,
+                                 .note = x->note,
+                                 .note_size = x->note_size,
+                                 .logs = x->logs};
+    for (uint32_t i = 0; i < x->runs; i++)
+        if (x->run[i] != index_merge_output(x))
+            m->run[m->runs++] = *x->run[i];
+    for (uint32_t i = 0; i < x->logs; i++) {
+        m->log[i].id = x->kept[i].id;
+        m->log[i].size = x->kept[i].id == x->log.id ? x->log.size : x->kept[i].size;
+    }
+}
+
+static bool replace_manifest(struct index *x)
+{
+    struct index_manifest *m = malloc(sizeof *m);
+    const char *why;
+    bool ok;
+
+    if (!m)
+        return index_fail(x, "out of memory");
+    describe(x, m);
+    why = index_manifest_write(m, x->dir);
+    ok = why ? index_fail(x, "cannot write manifest: %s", why) : clean(x, m);
+    free(m);
+    x->stale = !ok;
+    x->garbage_bytes = 0;
+    return ok;
+}
+
+bool exact_commit(struct index *x, const void *note, size_t size)
+{
+    if (x->options.read_only)
+        return index_fail(x, "opened for reading");
+    if (*x->failure || !index_take_over(x) || !set_note(x, note, size))
+        return false;
+    if (x->stale
+            ? !sync_logs(x) || !replace_manifest(x)
+            : !(index_log_commit(&x->log, note, size) ||
+                index_fail(x, "cannot write log-%010" PRIu64 ": %s", x->log.id, strerror(errno))))
+        return false;
+    x->uncommitted = 0;
+    return true;
+}
+
+bool exact_wants_commit(const struct index *x)
+{
+    uint64_t garbage = x->options.disk ? x->options.disk / 16 : (uint64_t)256 << 20;
+
+    return x->garbage_bytes > garbage || x->logs > 64 || x->uncommitted > x->active->limit;
+}
+
+const void *exact_note(const struct index *x, size_t *size)
+{
+    *size = x->note_size;
+    return x->note;
+}

@@ -1,0 +1,174 @@
+"""weir dedup --near: verdicts compared with exact Jaccard similarities in Python, the same for any number of threads and
+after kill -9; options that make no sense are refused."""
+import json
+import random
+import signal
+import subprocess
+import time
+
+import pytest
+
+from conftest import LONG, QUICK, WEIR, refused, run
+
+NEAR = ["dedup", "--near", "0.8", "--seed", "1", "-k", "/text"]
+
+
+def shingles(words, n=5):
+    return {tuple(words[i : i + n]) for i in range(max(1, len(words) - n + 1))}
+
+
+def jaccard(a, b):
+    return len(a & b) / len(a | b)
+
+
+def make_documents(n, seed):
+    """Families of texts: each is new or has 0 to 5 % of the words of an earlier one replaced."""
+    pick, documents = random.Random(seed), []
+    for _ in range(n):
+        if documents and pick.random() < 0.5:
+            family, words = pick.choice(documents)
+            words = list(words)
+            for _ in range(pick.randrange(1 + len(words) * 5 // 100)):
+                words[pick.randrange(len(words))] = f"v{pick.randrange(9000)}"
+        else:
+            family, words = len(documents), [f"w{pick.randrange(9000)}" for _ in range(pick.randrange(60, 300))]
+        documents.append((family, words))
+    return documents
+
+
+def as_json(documents):
+    return "".join(json.dumps({"n": i, "text": " ".join(words)}) + "\n" for i, (_, words) in enumerate(documents))
+
+
+def passed(result):
+    return [json.loads(line)["n"] for line in result.lines]
+
+
+def test_verdicts_agree_with_exact_similarity(here):
+    documents = make_documents(4000, 1)
+    new = set(passed(run(*NEAR, input=as_json(documents))))
+    kept, similar, found, wrong, far = {}, 0, 0, 0, 0
+    for i, (family, words) in enumerate(documents):
+        mine = shingles(words)
+        best = max((jaccard(mine, other) for other in kept.get(family, [])), default=0)
+        similar += best >= 0.8
+        found += best >= 0.8 and i not in new
+        wrong += best < 0.8 and i not in new
+        far += best < 0.7 and i not in new
+        if i in new:
+            kept.setdefault(family, []).append(mine)
+    assert similar > 600
+    assert found >= 0.93 * similar and wrong <= 0.07 * (found + wrong) and far <= 4, (similar, found, wrong, far)
+
+
+def test_form_case_and_punctuation_do_not_matter(here):
+    text = "Le café n’est pas “très” cher, mais la crème brûlée l'est un peu."
+    variants = [text, text.upper(), "Le cafe\u0301 n'est pas \"tre\u0300s\" cher, mais la cre\u0300me bru\u0302le\u0301e l'est un peu."]
+    for escaped in True, False:
+        rows = "".join(json.dumps({"text": v}, ensure_ascii=escaped) + "\n" for v in variants)
+        assert len(run(*NEAR, input=rows).lines) == 1
+    assert run("dedup", "--near", "0.8", input="yes\nno\nYES!\n").lines == ["yes", "no"]
+
+
+def test_escapes_are_not_words(here):
+    rows = [{"text": "one\ntwo\tthree four five six"}, {"text": "one two three four five six"}]
+    assert len(run(*NEAR, input="".join(json.dumps(r) + "\n" for r in rows)).lines) == 1
+
+
+def test_threads_change_nothing(here):
+    rows = as_json(make_documents(3000, 2))
+    assert len({run(*NEAR, "-j", j, input=rows).out for j in (1, 2, 5)}) == 1
+
+
+def test_outputs(here):
+    documents = make_documents(500, 3)
+    new = passed(run(*NEAR, input=as_json(documents)))
+    assert passed(run(*NEAR, "--emit", "duplicates", input=as_json(documents))) == sorted({*range(500)} - set(new))
+    words = run(*NEAR, "--words", "N,S", input=as_json(documents)).lines
+    assert [i for i in range(500) if words[i] == "N"] == new
+    bad = as_json(documents[:2]) + "{broken\n" + as_json(documents[:2])
+    assert passed(run(*NEAR, "--on-error", "skip", input=bad)) == [0, 1]
+    figures = json.loads(run(*NEAR, "--stats", "json", "-o", "out", input=as_json(documents)).err)
+    assert figures["near"]["texts"] == figures["new"] == len(new) and figures["near"]["dropped"] == figures["seen"]
+    assert abs(figures["near"]["error"] - 0.03) < 0.001
+
+
+def test_rejects_name_the_similar_record(here):
+    documents = make_documents(1000, 7)
+    rows = ["{bad\n", *as_json(documents).splitlines(keepends=True)]  # document i is record i + 2
+    rejects, new = [], []
+    for first, end in (0, 500), (500, None):
+        new += passed(run(*NEAR, "--state", "s.weir", "--on-error", "skip", "--rejects", "r", "--rejects-format", "json",
+                          input="".join(rows[first:end])))
+        rejects += [(first, json.loads(line)) for line in (here / "r").read_text().splitlines()]
+        (here / "r").unlink()
+    assert rejects[0][1]["reason"] == "malformed" and "similar_to" not in rejects[0][1]
+    assert len(rejects) == 1001 - len(new)
+    for first, row in rejects[1:]:
+        mine, other = first + row["number"] - 2, row["similar_to"] - 2
+        exact = jaccard(shingles(documents[mine][1]), shingles(documents[other][1]))
+        assert other in new and abs(exact - row["jaccard"]) <= 5 * max(row["error"], 0.005) and 1 <= row["bands"] <= 12
+
+
+def test_state_continues(here):
+    rows = as_json(make_documents(3000, 4)).splitlines(keepends=True)
+    whole = run(*NEAR, input="".join(rows)).out
+    parts = [run(*NEAR, "--state", "s.weir", input="".join(rows[i : i + 1000])).out for i in range(0, 3000, 1000)]
+    assert b"".join(parts) == whole
+    for options, saying in [(["--near", "0.7"], "--near 0.8"), (["--near", "0.8", "--shingle", "4"], "--shingle 5"),
+                            (["--near", "0.8", "-m", "1M"], "-m"), (["--near", "0.8", "--seed", "2"], "seed")]:
+        refused("dedup", *options, "-k", "/text", "--state", "s.weir", saying=["s.weir was created with", saying])
+    refused("dedup", "--near", "0.8", "-k", "/other", "--state", "s.weir", saying="other keys")
+    refused("dedup", "-k", "/text", "--state", "s.weir", saying="dedup --near")
+    data = bytearray((here / "s.weir").read_bytes())
+    data[len(data) // 2] ^= 1
+    (here / "s.weir").write_bytes(data)
+    refused(*NEAR, "--state", "s.weir", saying="damaged")
+    (here / "s.weir").write_bytes(data[: len(data) // 2])
+    refused(*NEAR, "--state", "s.weir", saying="damaged")
+
+
+def test_resume_after_a_kill_gives_the_same_output(here):
+    (here / "input").write_text(as_json(make_documents(QUICK and 5000 or 20_000, 5)))
+    command = [WEIR, *NEAR, "-m", "4M", "--state", "s.weir", "--resume", "--checkpoint", "500", "-o", "out", "input"]
+    kills, pick = 0, random.Random(6)
+    for _ in range(LONG and 100 or 20):
+        running = subprocess.Popen(command, stderr=subprocess.PIPE)
+        time.sleep(pick.random() * 0.05)
+        running.send_signal(signal.SIGKILL)
+        kills += running.wait() == -signal.SIGKILL
+        running.stderr.close()
+    assert kills > 3
+    subprocess.run(command, check=True)
+    assert (here / "out").read_bytes() == run(*NEAR, "-m", "4M", "input").out
+
+
+def test_memory_is_bounded_and_eviction_is_reported(here):
+    rows = as_json([(i, [f"w{i}-{j}" for j in range(20)]) for i in range(3000)])
+    result = run(*NEAR, "-m", "64K", input=rows)
+    assert len(result.lines) == 3000 and "older ones were forgotten" in result.err
+    stopped = run(*NEAR, "-m", "64K", "--on-full", "stop", input=rows, ok=False)
+    assert stopped.status == 2 and "stopped: 64.0 KiB" in stopped.err
+
+
+@pytest.mark.parametrize("action", ["warn", "stop"])
+def test_a_flood_of_drops_is_reported(here, action):
+    rows = "".join(f"text {i}\n" for i in range(30_000)) + "the same licence again and again\n" * 100_000
+    result = run("dedup", "--near", "0.8", "--on-flood", action, input=rows, ok=False)
+    assert result.status == (2 if action == "stop" else 0)
+    assert "more than half of the last 100000 records" in result.err and "record 30001" in result.err
+    calm = "".join(f"text {i // 2}\n" for i in range(150_000))
+    assert run("dedup", "--near", "0.8", input=calm).err == ""
+
+
+@pytest.mark.parametrize("options, saying", [
+    (["--near", "0.4"], "from 0.5 to 0.99"), (["--near", "1"], "from 0.5 to 0.99"), (["--shingle", "3"], "add --near"),
+    (["--on-flood", "stop"], "add --near"),
+    *[(["--near", "0.8", *more], saying) for more, saying in [
+        (["-a", "bloom"], "-a"), (["-e", "1%"], "-e"), (["-S", "hash=sip"], "-S"), (["-i", "2"], "-i"),
+        (["--at", "redis://localhost"], "--at"), (["--exact", "dir"], "--exact"), (["--once-per", "1h"], "--once-per"),
+        (["--time", "1"], "--time"), (["--shards", "2"], "--shards"), (["--ignore-case"], "case never matters"),
+        (["--ignore-space"], "--ignore-space"), (["-k", "1,2"], "one text"), (["-m", "9K"], "from 64K to 128G"),
+        (["--seed", "x"], "--seed x"), (["--shingle", "17"], "from 1 to 16"), (["--parts", "line"], "--parts")]]])
+def test_what_makes_no_sense_is_refused(here, options, saying):
+    refused("dedup", *options, input="a\n", saying=saying)

@@ -1,0 +1,185 @@
+"""Work on large values: other clients are served meanwhile, and nothing is lost or differs on a replica."""
+import threading
+import time
+
+import pytest
+from conftest import refused
+from resp import ReplyError
+
+LARGE = "bloom memory=40M seed=1"  # above what is done at once
+
+
+def fill(r, key, n=200, spec=LARGE):
+    r("WEIR.CREATE", key, spec)
+    r("WEIR.OBSERVE", key, *(f"{key}{i}" for i in range(n)))
+
+
+def items(key, n=200):
+    return [f"{key}{i}" for i in range(n)]
+
+
+@pytest.fixture
+def pair(start):
+    master, replica = start("LARGEST", "0"), start("LARGEST", "0")
+    r, s = master.client(), replica.client()
+    s("REPLICAOF", "127.0.0.1", master.port)
+    while b"master_link_status:up" not in s("INFO", "replication"):
+        time.sleep(.02)
+    return master, r, s
+
+
+def alike(r, s, *keys):
+    r("WAIT", 1, 60000)
+    return r("DEBUG", "DIGEST-VALUE", *keys) == s("DEBUG", "DIGEST-VALUE", *keys)
+
+
+def test_merge_of_large_filters(pair):
+    _, r, s = pair
+    fill(r, "a")
+    fill(r, "b")
+    for into, n in ("a", 1), ("new", 2):
+        assert r("WEIR.MERGE", into, n, *"ba"[:n]) == "OK"
+        assert r("WEIR.ASK", into, *items("a"), *items("b")) == [1] * 400
+    assert alike(r, s, "a", "b", "new")
+    fill(r, "c", spec="bloom memory=40M seed=2")
+    refused(r, "WEIR.MERGE", "a", 1, "c", saying="WEIRMISMATCH")
+    refused(r, "WEIR.MERGE", "a", 1, "none", saying="WEIRNOKEY")
+
+
+def test_merge_of_large_sketches(pair):
+    _, r, s = pair
+    for key in "abc":
+        r("CMS.INITBYDIM", key, 500_000, 4)
+    r("CMS.INCRBY", "a", "x", 3)
+    r("CMS.INCRBY", "b", "x", 4)
+    assert r("CMS.MERGE", "c", 2, "a", "b", "WEIGHTS", 1, 2) == "OK" and r("CMS.QUERY", "c", "x") == [11]
+    assert r("CMS.MERGE", "a", 1, "b") == "OK" and r("CMS.QUERY", "a", "x") == [4]
+    assert refused(r, "CMS.MERGE", "c", 1, "a", "WEIGHTS", -1) == "CMS: MERGE overflow"
+    assert alike(r, s, "a", "b", "c")
+
+
+def test_load_of_a_large_filter(pair):
+    _, r, s = pair
+    fill(r, "a")
+    cursor, chunks = b"0", []
+    while True:
+        cursor, data = r("WEIR.SAVE", "a", cursor)
+        chunks.append((cursor, data))
+        if cursor == b"0":
+            break
+    for cursor, data in chunks:
+        assert r("WEIR.LOAD", "b", cursor, data) == "OK"
+    assert alike(r, s, "a", "b")
+    assert r("DEBUG", "DIGEST-VALUE", "a") == r("DEBUG", "DIGEST-VALUE", "b")
+    for cursor, data in chunks[:-1]:
+        r("WEIR.LOAD", "bad", cursor, data)
+    refused(r, "WEIR.LOAD", "bad", 0, b"x" * len(chunks[-1][1]), saying="WEIRDATA")
+    r("WAIT", 1, 60000)
+    assert r("EXISTS", "bad") == s("EXISTS", "bad") == 0
+
+
+def during(master, command, others):
+    """Send a long command, and the others while it runs; the replies of both."""
+    one, two = master.client(), master.client()
+    replies = []
+    one.send(*command)
+    for words in others:
+        replies.append(two.raw(*words))
+    return one.read(), replies
+
+
+def test_others_may_read_but_not_change_the_keys(pair):
+    master, r, s = pair
+    for key in "ab":
+        fill(r, key, spec="bloom memory=48M seed=1")
+    reply, others = during(master, ["WEIR.MERGE", "a", 1, "b"],
+                           [["WEIR.OBSERVE", "b", "late"], ["WEIR.OBSERVE", "a", "late"], ["WEIR.ASK", "b", "b1"], ["PING"]])
+    assert reply == "OK"
+    assert others[0].startswith("WEIRBUSY") and others[1].startswith("WEIRBUSY"), "or the merge has finished before"
+    assert others[2:] == [[1], "PONG"]
+    assert r("WEIR.OBSERVE", "a", "late") == [0] == r("WEIR.OBSERVE", "b", "late")
+    assert alike(r, s, "a", "b")
+
+
+@pytest.mark.parametrize("meanwhile", [["DEL", "b"], ["DEL", "a"], ["FLUSHALL"], ["RENAME", "b", "c"], ["SET", "b", "x"],
+                                       ["UNLINK", "b"]])
+def test_a_key_that_is_deleted_meanwhile(pair, meanwhile):
+    master, r, s = pair
+    for key in "ab":
+        fill(r, key, spec="bloom memory=48M seed=1")
+    reply, _ = during(master, ["WEIR.MERGE", "a", 1, "b"], [meanwhile])
+    assert reply.startswith("WEIRBUSY a key of this command was changed or deleted"), reply
+    keys = r("KEYS", "*")
+    assert alike(r, s, *keys) if keys else s("DBSIZE") == 0
+    assert r("PING") == "PONG"
+
+
+def test_a_client_that_hangs_up(pair):
+    master, r, s = pair
+    for key in "ab":
+        fill(r, key, spec="bloom memory=48M seed=1")
+    client = master.client()
+    client.send("WEIR.MERGE", "a", 1, "b")
+    client.send("PING")
+    time.sleep(.01)
+    client.close()
+    master.clients.remove(client)
+    while True:
+        try:
+            r("WEIR.OBSERVE", "a", "x")
+            break
+        except ReplyError:
+            time.sleep(.05)
+    assert alike(r, s, "a", "b")
+
+
+def test_multi_and_scripts(pair):
+    """At most 64 MiB of work, because a client cannot be blocked there."""
+    _, r, s = pair
+    for key in "ab":
+        fill(r, key, spec="bloom memory=16M seed=1")
+        fill(r, "large" + key)
+    r("MULTI")
+    r("WEIR.MERGE", "a", 1, "b")
+    r("WEIR.MERGE", "largea", 1, "largeb")
+    done, refusal = r("EXEC")
+    assert done == "OK" and refusal.startswith("WEIRBUSY more than 64 MiB")
+    assert r("EVAL", "return redis.call('WEIR.MERGE', KEYS[1], 1, KEYS[2])", 2, "a", "b") == "OK"
+    refused(r, "EVAL", "return redis.call('WEIR.MERGE', KEYS[1], 1, KEYS[2])", 2, "largea", "largeb", saying="64 MiB")
+    assert alike(r, s, "a", "b", "largea")
+
+
+def test_saving_during_the_work(start):
+    """A child process that saves sees all values as they were."""
+    server = start("LARGEST", "0")
+    r = server.client()
+    for key in "ab":
+        fill(r, key, spec="bloom memory=48M seed=1")
+    before = r("DEBUG", "DIGEST-VALUE", "a", "b")
+    reply, others = during(server, ["WEIR.MERGE", "new", 2, "a", "b"], [["BGSAVE"]])
+    assert reply == "OK"
+    while b"rdb_bgsave_in_progress:1" in r("INFO", "persistence"):
+        time.sleep(.05)
+    server.kill()
+    server.start()
+    assert server.client()("DEBUG", "DIGEST-VALUE", "a", "b") == before
+
+
+def test_many_at_once(start):
+    server = start("LARGEST", "0")
+    r = server.client()
+    for i in range(4):
+        fill(r, f"k{i}")
+    replies = []
+
+    def merge(i):
+        client = server.client()
+        replies.append(client.raw("WEIR.MERGE", f"to{i}", 4, *(f"k{j}" for j in range(4))))
+
+    threads = [threading.Thread(target=merge, args=[i]) for i in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert replies == ["OK"] * 6
+    assert len({str(r("DEBUG", "DIGEST-VALUE", f"to{i}")) for i in range(6)}) == 1

@@ -1,0 +1,438 @@
+/* near.c - near-duplicates compared with exact Jaccard similarities of shingles of word numbers,
+ * which are computed here from the edits and not from the text. */
+#include "support/support.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "near/near.h"
+
+#define WORDS_MAX 1500
+#define SHINGLE 5
+#define ROWS 7 /* of the threshold 0.8 */
+
+static uint64_t random_state;
+
+static uint32_t below(uint32_t n)
+{
+    random_state += 0x9e3779b97f4a7c15ull;
+    uint64_t x = (random_state ^ random_state >> 30) * 0xbf58476d1ce4e5b9ull;
+
+    x = (x ^ x >> 27) * 0x94d049bb133111ebull;
+    return (uint32_t)(((x ^ x >> 31) >> 32) * n >> 32);
+}
+
+struct document {
+    uint32_t word[WORDS_MAX];
+    uint32_t n;
+};
+
+static void make_document(struct document *d, uint32_t n)
+{
+    d->n = n;
+    for (uint32_t i = 0; i < n; i++)
+        d->word[i] = below(50000);
+}
+
+static void replace_words(struct document *d, uint32_t edits)
+{
+    for (uint32_t i = 0; i < edits; i++)
+        d->word[below(d->n)] = 50000 + below(50000);
+}
+
+static void sketch_document(const struct near *n, const struct document *d, struct near_sketch *s)
+{
+    static char text[WORDS_MAX * 8];
+    size_t size = 0;
+
+    for (uint32_t i = 0; i < d->n; i++)
+        size += (size_t)sprintf(text + size, "w%u%s", d->word[i], i % 7 ? " " : ",\n");
+    near_sketch(n, text, size, s);
+}
+
+static int compare_shingles(const void *a, const void *b)
+{
+    return memcmp(a, b, SHINGLE * sizeof(uint32_t));
+}
+
+static uint32_t shingle_set(const struct document *d, uint32_t set[][SHINGLE])
+{
+    uint32_t n = d->n - SHINGLE + 1, left = 0;
+
+    for (uint32_t i = 0; i < n; i++)
+        memcpy(set[i], d->word + i, sizeof set[i]);
+    qsort(set, n, sizeof *set, compare_shingles);
+    for (uint32_t i = 0; i < n; i++)
+        if (i == 0 || compare_shingles(set[i], set[left - 1]) != 0)
+            memmove(set[left++], set[i], sizeof set[i]);
+    return left;
+}
+
+static double exact_jaccard(const struct document *a, const struct document *b)
+{
+    static uint32_t x[WORDS_MAX][SHINGLE], y[WORDS_MAX][SHINGLE];
+    uint32_t m = shingle_set(a, x), n = shingle_set(b, y), common = 0;
+
+    for (uint32_t i = 0, j = 0; i < m && j < n;) {
+        int order = compare_shingles(x[i], y[j]);
+
+        common += order == 0;
+        i += order <= 0;
+        j += order >= 0;
+    }
+    return (double)common / (m + n - common);
+}
+
+static struct near *open_near(size_t memory, uint64_t seed)
+{
+    struct near *n =
+        near_open(&(struct near_options){.threshold = 0.8, .memory = memory, .seed = seed});
+
+    assert_non_null(n);
+    return n;
+}
+
+/* ---- sketches ---- */
+
+static void estimates_have_the_stated_error(void **state)
+{
+    static const uint32_t sizes[] = {30, 120, WORDS_MAX};
+    static struct document a, b;
+    struct near *n = open_near(1 << 20, 7);
+
+    (void)state;
+    random_state = 1;
+    for (int k = 0; k < 3; k++) {
+        double bias = 0, squares = 0, stated = 0;
+        int pairs = 600;
+
+        for (int i = 0; i < pairs; i++) {
+            struct near_sketch s, t;
+
+            make_document(&a, sizes[k]);
+            b = a;
+            replace_words(&b, below(sizes[k] / 8) + 1);
+            sketch_document(n, &a, &s);
+            sketch_document(n, &b, &t);
+            double j = exact_jaccard(&a, &b), error = near_jaccard(&s, &t) - j;
+            bias += error / pairs;
+            squares += error * error / pairs;
+            stated += near_error(j) * near_error(j) / pairs;
+        }
+        if (fabs(bias) > 0.006 || sqrt(squares / stated) > 1.1 || sqrt(squares / stated) < 0.5)
+            fail_msg("%u words: bias %.4f, error %.4f, stated %.4f", sizes[k], bias, sqrt(squares),
+                     sqrt(stated));
+    }
+    near_close(n);
+}
+
+static bool same_sketch(const struct near *n, const char *a, size_t a_size, const char *b,
+                        size_t b_size)
+{
+    struct near_sketch s, t;
+
+    near_sketch(n, a, a_size, &s);
+    near_sketch(n, b, b_size, &t);
+    return memcmp(&s, &t, sizeof s) == 0;
+}
+
+static void words_are_compared_without_case_form_and_punctuation(void **state)
+{
+    static const struct {
+        const char *a, *b;
+        bool same;
+    } cases[] = {
+        {"The quick brown fox", "the  QUICK\tbrown... (fox)", true},
+        {"don\xe2\x80\x99t stop \xe2\x80\x9cnow\xe2\x80\x9d", "don't stop \"now\"", true},
+        {"caf\xc3\xa9 cr\xc3\xa8me br\xc3\xbbl\xc3\xa9"
+         "e",
+         "cafe\xcc\x81 cre\xcc\x80me bru\xcc\x82le\xcc\x81"
+         "e",
+         true},
+        {"a\xcc\xa3\xcc\x87", "a\xcc\x87\xcc\xa3", true},               /* order of marks */
+        {"\xd0\x9c\xd0\x98\xd0\xa0", "\xd0\xbc\xd0\xb8\xd1\x80", true}, /* Cyrillic */
+        {"STRASSE",
+         "stra\xc3\x9f"
+         "e",
+         true},
+        {"\xed\x95\x9c", "\xe1\x84\x92\xe1\x85\xa1\xe1\x86\xab", true}, /* Hangul */
+        {"\xe3\x81\x8c", "\xe3\x81\x8b\xe3\x82\x99", true},             /* kana with a mark */
+        {"co\xc2\xadop", "coop", true},                                 /* soft hyphen */
+        {"a\xe2\x80\x94"
+         "b",
+         "a b", true}, /* dash */
+        {"caf\xc3\xa9", "cafe", false},
+        {"a b", "ab", false},
+        {"a b", "b a", false},
+        {"", "!", false}, /* without words: bytes */
+        {"!!", "!?", false},
+        {"\xff", "\xfe", false}, /* not UTF-8 */
+        {"x\xe4", "x\xf6", false},
+    };
+    struct near *n = open_near(1 << 20, 7);
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        if (same_sketch(n, cases[i].a, strlen(cases[i].a), cases[i].b, strlen(cases[i].b)) !=
+            cases[i].same)
+            fail_msg("case %zu", i);
+    /* One word per character: the same 8 shingles, spaced or not. */
+    static const char han
+        [] = "\xe4\xb8\x80\xe4\xba\x8c\xe4\xb8\x89\xe5\x9b\x9b\xe4\xba\x94\xe5\x85\xad",
+     spaced[] =
+         "\xe4\xb8\x80 \xe4\xba\x8c\xe4\xb8\x89 \xe5\x9b\x9b\xe4\xba\x94\xe3\x80\x82\xe5\x85\xad";
+    assert_true(same_sketch(n, han, sizeof han - 1, spaced, sizeof spaced - 1));
+    near_close(n);
+}
+
+/* Also if it is so long that shingles are kept only once. */
+static void repeats_within_a_text_do_not_count(void **state)
+{
+    static char text[400000];
+    struct near *n = open_near(1 << 20, 7);
+
+    (void)state;
+    for (size_t i = 0; i < sizeof text; i++)
+        text[i] = "ab cd "[i % 6];
+    assert_true(same_sketch(n, text, 6 * 10, text, sizeof text - 4));
+    assert_false(same_sketch(n, text, 6 * 10, text, 6));
+    near_close(n);
+}
+
+static void any_bytes_are_sketched(void **state)
+{
+    struct near *n = open_near(1 << 20, 7);
+    struct near_sketch s;
+
+    (void)state;
+    random_state = 3;
+    for (int i = 0; i < 3000; i++) {
+        size_t size = below(200);
+        uint8_t *text = malloc(size + 1);
+
+        assert_non_null(text);
+        for (size_t j = 0; j < size; j++)
+            text[j] = (uint8_t)(i % 2 ? (int)below(256)
+                                      : "\xcc\x81\xe1\x84\x92"
+                                        "a\xf0"[below(7)]);
+        uint8_t *exact = size ? realloc(text, size) : text; /* for the sanitizer */
+        near_sketch(n, exact, size, &s);
+        free(exact);
+    }
+    near_close(n);
+}
+
+static void equal_seeds_give_equal_sketches(void **state)
+{
+    static struct document d;
+    struct near_sketch s[3];
+
+    (void)state;
+    random_state = 4;
+    make_document(&d, 300);
+    for (int i = 0; i < 3; i++) {
+        struct near *n = open_near(1 << 20, i == 2 ? 8 : 7);
+
+        sketch_document(n, &d, &s[i]);
+        near_close(n);
+    }
+    assert_memory_equal(&s[0], &s[1], sizeof *s);
+    assert_true(near_jaccard(&s[0], &s[2]) < 0.2);
+}
+
+/* ---- verdicts ---- */
+
+static double chance_of_drop(double j)
+{
+    double shared = 1 - pow(1 - pow(j, ROWS), NEAR_BANDS);
+
+    return shared * 0.5 * erfc((0.8 - j) / near_error(j) / sqrt(2));
+}
+
+/* Pairs of known edits: drops must be as frequent as the exact similarity predicts. */
+static void pairs_are_dropped_as_often_as_predicted(void **state)
+{
+    static struct document a, b;
+    struct near *n = open_near(16 << 20, 7);
+    double expected[11] = {0}, dropped[11] = {0}, of[11] = {0}, relevant = 0, found = 0, wrong = 0;
+
+    (void)state;
+    random_state = 5;
+    for (uint32_t i = 0; i < 8000; i++) {
+        struct near_sketch s, t;
+
+        make_document(&a, 100 + below(300));
+        b = a;
+        replace_words(&b, below(a.n / 15) + 1);
+        sketch_document(n, &a, &s);
+        sketch_document(n, &b, &t);
+        assert_false(near_observe(n, &s, 2 * i + 1, NULL));
+        struct near_match match;
+        bool drop = near_observe(n, &t, 2 * i + 2, &match);
+        double j = exact_jaccard(&a, &b);
+        int tenth = (int)(j * 10);
+        assert_true(!drop || match.record == 2 * i + 1);
+        expected[tenth] += chance_of_drop(j);
+        dropped[tenth] += drop;
+        of[tenth]++;
+        relevant += j >= 0.8;
+        found += drop && j >= 0.8;
+        wrong += drop && j < 0.7;
+    }
+    for (int i = 5; i < 10; i++)
+        if (of[i] < 300 || fabs(expected[i] - dropped[i]) > 0.02 * of[i])
+            fail_msg("J from 0.%d: %.0f of %.0f dropped, expected %.0f", i, dropped[i], of[i],
+                     expected[i]);
+    if (found < 0.9 * relevant || wrong > 0.001 * 16000)
+        fail_msg("recall %.4f, %.0f wrong", found / relevant, wrong);
+    near_close(n);
+}
+
+static void short_texts_must_be_equal(void **state)
+{
+    static const char *const texts[] = {"yes", "no", "yes we can", "can we yes",
+                                        "one two three four"};
+    struct near *n = open_near(1 << 20, 7);
+    struct near_sketch s;
+
+    (void)state;
+    for (int again = 0; again < 2; again++)
+        for (int i = 0; i < 5; i++) {
+            near_sketch(n, texts[i], strlen(texts[i]), &s);
+            assert_int_equal(near_observe(n, &s, 1, NULL), again);
+        }
+    near_close(n);
+}
+
+/* Ten times the capacity of different texts: none is dropped, the newest are found again, and a
+ * text that keeps arriving is never evicted. */
+static void the_oldest_texts_are_evicted(void **state)
+{
+    static struct document d, popular;
+    struct near *n = open_near(256 << 10, 7);
+    uint64_t capacity = near_figures(n).capacity, found = 0;
+    struct near_sketch s, *all = calloc(10 * capacity, sizeof *all);
+
+    (void)state;
+    assert_non_null(all);
+    random_state = 6;
+    make_document(&popular, 200);
+    sketch_document(n, &popular, &s);
+    assert_false(near_observe(n, &s, 1, NULL));
+    for (uint64_t i = 0; i < 10 * capacity; i++) {
+        make_document(&d, 60);
+        sketch_document(n, &d, &all[i]);
+        assert_false(near_observe(n, &all[i], i + 2, NULL));
+        if (i % 100 == 0)
+            assert_true(near_observe(n, &s, i + 2, NULL));
+    }
+    assert_int_equal(near_figures(n).texts, capacity);
+    assert_true(near_figures(n).evicted >= 9 * capacity);
+    for (uint64_t i = 9 * capacity + capacity / 4; i < 10 * capacity; i++)
+        found += near_observe(n, &all[i], 1, NULL);
+    assert_true(found > 0.74 * (double)capacity);
+    for (uint64_t i = 0; i < 100; i++)
+        assert_false(near_observe(n, &all[i], 1, NULL));
+    near_close(n);
+    free(all);
+}
+
+/* ---- files ---- */
+
+struct saved {
+    uint8_t *data;
+    size_t size;
+};
+
+static bool collect(void *into, const void *data, size_t size)
+{
+    struct saved *s = into;
+
+    s->data = realloc(s->data, s->size + size);
+    memcpy(s->data + s->size, data, size);
+    s->size += size;
+    return true;
+}
+
+static void a_loaded_one_continues(void **state)
+{
+    static struct document d[400];
+    struct near *n = open_near(256 << 10, 7), *loaded;
+    struct saved first = {NULL, 0}, both[2] = {{NULL, 0}, {NULL, 0}};
+    struct near_sketch s;
+
+    (void)state;
+    random_state = 8;
+    for (uint32_t i = 0; i < 4000; i++) {
+        struct document *x = &d[below(400)];
+
+        make_document(x, 100);
+        sketch_document(n, x, &s);
+        near_observe(n, &s, i + 1, NULL);
+    }
+    assert_int_equal(near_save(n, collect, &first), WEIR_OK);
+    loaded = near_load(first.data, first.size);
+    assert_non_null(loaded);
+    for (uint32_t i = 0; i < 3000; i++) {
+        struct document *x = &d[below(400)];
+        struct near_match a, b;
+
+        replace_words(x, below(5));
+        sketch_document(n, x, &s);
+        assert_int_equal(near_observe(n, &s, i + 4001, &a), near_observe(loaded, &s, i + 4001, &b));
+        assert_true(a.record == b.record && a.jaccard == b.jaccard && a.bands == b.bands);
+    }
+    assert_int_equal(near_save(n, collect, &both[0]), WEIR_OK);
+    assert_int_equal(near_save(loaded, collect, &both[1]), WEIR_OK);
+    assert_int_equal(both[0].size, both[1].size);
+    assert_memory_equal(both[0].data, both[1].data, both[0].size);
+    near_close(loaded);
+    near_close(n);
+    for (uint32_t i = 0; i < 300; i++) { /* damaged and truncated */
+        size_t at = i < 200 ? i : below((uint32_t)first.size);
+
+        first.data[at] ^= 1;
+        assert_null(near_load(first.data, first.size));
+        first.data[at] ^= 1;
+        assert_null(near_load(first.data, at));
+    }
+    free(first.data);
+    free(both[0].data);
+    free(both[1].data);
+}
+
+static void options_out_of_range_are_refused(void **state)
+{
+    static const struct near_options bad[] = {
+        {.threshold = 0.49, .memory = 1 << 20},
+        {.threshold = 1, .memory = 1 << 20},
+        {.threshold = NAN, .memory = 1 << 20},
+        {.threshold = 0.8, .memory = 1000},
+        {.threshold = 0.8, .memory = UINT64_MAX},
+        {.threshold = 0.8, .memory = 1 << 20, .shingle = 17},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        assert_null(near_open(&bad[i]));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(estimates_have_the_stated_error),
+        cmocka_unit_test(words_are_compared_without_case_form_and_punctuation),
+        cmocka_unit_test(repeats_within_a_text_do_not_count),
+        cmocka_unit_test(any_bytes_are_sketched),
+        cmocka_unit_test(equal_seeds_give_equal_sketches),
+        cmocka_unit_test(pairs_are_dropped_as_often_as_predicted),
+        cmocka_unit_test(short_texts_must_be_equal),
+        cmocka_unit_test(the_oldest_texts_are_evicted),
+        cmocka_unit_test(a_loaded_one_continues),
+        cmocka_unit_test(options_out_of_range_are_refused),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,134 @@
+/* near.c - weir dedup --near 0.8: drop texts that are similar to an earlier one. */
+#include <math.h>
+#include <string.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include "cli/messages.h"
+#include "cli/units.h"
+#include "cmd/commands.h"
+#include "cmd/run.h"
+#include "pipe/write.h"
+#include "state/lock.h"
+#include "verdict/by_near.h"
+
+#define MEMORY "64M"
+
+static bool check(const struct options *o)
+{
+    const struct filter_request *f = &o->filter;
+    const struct {
+        bool is_given;
+        const char *option, *why;
+    } refused[] = {
+        {f->algorithm, "-a", "texts are compared by their words, not by a filter"},
+        {f->fpr, "-e", "the threshold and 256 bins fix the error; see docs/near.md"},
+        {f->importance || o->records.importance, "-i", "all texts are equally important"},
+        {f->sets, "-S", "there is no filter; --shingle and -m are the parameters"},
+        {o->at.url, "--at", "texts are remembered on this machine only"},
+        {o->exact.dir, "--exact", "that compares whole keys; choose one"},
+        {o->once_per, "--once-per", "texts are evicted by number, not by time"},
+        {o->records.time.field, "--time", "texts are evicted by number, not by time"},
+        {o->shards, "--shards", "there are none; -j sets the number of threads"},
+        {o->records.ignore_case, "--ignore-case", "case never matters"},
+        {o->records.ignore_space, "--ignore-space", "white space never matters"},
+    };
+
+    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
+        if (refused[i].is_given)
+            return reject("--near cannot be combined with %s: %s; remove %s", refused[i].option,
+                          refused[i].why, refused[i].option);
+    return !o->records.key || !strchr(o->records.key, ',') ||
+           reject("--near compares one text; give one field with -k, for example -k /text");
+}
+
+/* The options of the command line, with the defaults. */
+static bool read_options(const struct options *o, struct near_options *n)
+{
+    const char *memory = o->filter.memory ? o->filter.memory : MEMORY;
+
+    *n = (struct near_options){.threshold = o->near.threshold,
+                               .shingle = o->near.shingle ? o->near.shingle : NEAR_SHINGLE};
+    if (!read_size(memory, &n->memory) || n->memory < NEAR_MEMORY_MIN ||
+        n->memory > NEAR_MEMORY_MAX)
+        return reject("-m %s: invalid size for --near; use a size from 64K to 128G", memory);
+    if (o->filter.seed ? !read_whole(o->filter.seed, &n->seed)
+                       : getrandom(&n->seed, sizeof n->seed, 0) != sizeof n->seed)
+        return reject("--seed %s: not a number from 0 to 18446744073709551615",
+                      o->filter.seed ? o->filter.seed : "");
+    return true;
+}
+
+/* Does an existing state have the settings of the command line? */
+static bool agree(const struct options *o, const struct near_options *wanted,
+                  const struct near_options *is)
+{
+    const char *path = o->state.path;
+
+    if (fabs(wanted->threshold - is->threshold) > 1e-9)
+        return reject("%s was created with --near %.9g; give the same, or name another file", path,
+                      is->threshold);
+    if (o->near.shingle && wanted->shingle != is->shingle)
+        return reject("%s was created with --shingle %u; give the same, or name another file", path,
+                      is->shingle);
+    if (o->filter.memory && wanted->memory != is->memory)
+        return reject("%s was created with -m %llu; remove -m, or name another file", path,
+                      (unsigned long long)is->memory);
+    if (o->filter.seed && wanted->seed != is->seed)
+        return reject("%s was created with another seed; remove --seed, or name another file",
+                      path);
+    return true;
+}
+
+static bool open_state(const struct options *o, const char *keys, struct near_run *x,
+                       struct state *state, bool *found)
+{
+    const char *path = o->state.path;
+    struct near_options wanted;
+
+    *found = path && access(path, F_OK) == 0;
+    if (!read_options(o, &wanted))
+        return false;
+    if (!*found) {
+        x->near = near_open(&wanted);
+        return x->near ||
+               reject("no memory for -m %s; give less", show_bytes((double)wanted.memory).text);
+    }
+    if (!state_looks_right(path) || !(x->near = near_load_state(path, state)))
+        return false;
+    struct near_options is = near_figures(x->near).options;
+    return agree(o, &wanted, &is) && state_same_records(path, keys, state);
+}
+
+static int run_near(const struct options *o, struct near_run *x)
+{
+    static struct state state;
+    char keys[1024];
+    bool found;
+
+    records_describe(&o->records, keys, sizeof keys);
+    if (!open_state(o, keys, x, &state, &found))
+        return EXIT_ERROR;
+    struct run r = run_asked(o, 0);
+
+    r.passes =
+        write_passes(&r.output, o->output.emit == EMIT_DUPLICATES ? WEIR_SEEN : WEIR_NEW, false);
+    r.save = o->state.path;
+    r.state = o->state;
+    r.keys = keys;
+    r.resume = found && o->state.resume ? &state : NULL;
+    r.remembers = found;
+    r.verdict = verdict_by_near(x);
+    return run(&r, NULL);
+}
+
+int dedup_near(const struct options *o)
+{
+    struct near_run x = {.quiet = o->verbosity.quiet, .on_flood = o->near.on_flood};
+    int status = EXIT_ERROR;
+
+    if (check(o) && (!o->state.path || lock_file(o->state.path)))
+        status = run_near(o, &x);
+    near_close(x.near);
+    return status;
+}

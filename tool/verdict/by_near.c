@@ -1,0 +1,259 @@
+/* by_near.c - see by_near.h. prepare() sketches the texts of a batch on any thread; give() compares
+ * them in order, on one thread at a time. So the output does not depend on the number of threads.
+ */
+#include "verdict/by_near.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <weir/hash.h>
+
+#include "cli/messages.h"
+#include "cli/units.h"
+#include "state/replace.h"
+
+static void prepare(void *context, struct batch *b)
+{
+    const struct near_run *x = context;
+    struct near_sketch *sketch = arena_array(&b->arena, b->n, sizeof *sketch);
+
+    b->similar = sketch ? arena_array(&b->arena, b->n, sizeof *b->similar) : NULL;
+    b->sketch = sketch;
+    for (uint32_t i = 0; b->similar && i < b->n; i++)
+        if (!b->bads || !b->bad[i])
+            near_sketch(x->near, b->key[i].data, b->key[i].size, &sketch[i]);
+}
+
+/* ---- floods ---- */
+
+static void flood_count(struct flood *f, bool dropped, uint64_t representative)
+{
+    if (dropped) {
+        if (f->votes == 0)
+            f->candidate = representative;
+        f->votes = f->candidate == representative ? f->votes + 1 : f->votes - 1;
+    }
+    f->dropped[f->slot] += dropped;
+    f->records++;
+    if (++f->in_slot < FLOOD_RECORDS / FLOOD_SLOTS)
+        return;
+    f->in_slot = 0;
+    f->slot = (f->slot + 1) % FLOOD_SLOTS;
+}
+
+/* At the end of a slot, f->slot is the next one, whose count is FLOOD_RECORDS old. */
+static bool is_flood(struct flood *f)
+{
+    uint64_t dropped = 0;
+
+    if (f->in_slot > 0)
+        return false;
+    for (int i = 0; i < FLOOD_SLOTS; i++)
+        dropped += f->dropped[i];
+    f->dropped[f->slot] = 0;
+    return f->records >= FLOOD_RECORDS && dropped > FLOOD_RECORDS / 2;
+}
+
+static void describe_flood(const struct flood *f, char *text, size_t size)
+{
+    int used = snprintf(text, size, "more than half of the last %d records were near-duplicates",
+                        FLOOD_RECORDS);
+
+    if (f->votes && used > 0)
+        used += snprintf(text + used, size - (size_t)used, ", many of them of record %llu",
+                         (unsigned long long)f->candidate);
+    if (used > 0)
+        snprintf(text + used, size - (size_t)used,
+                 "; if that is a surprise, check -k, or remove boilerplate first");
+}
+
+static void report_flood(struct near_run *x, struct batch *b)
+{
+    char text[240];
+
+    if (x->flood.reported)
+        return;
+    x->flood.reported = true;
+    describe_flood(&x->flood, text, sizeof text);
+    if (x->on_flood == FULL_STOPS) {
+        b->failed = true;
+        snprintf(b->failure, sizeof b->failure, "stopped: %s", text);
+    } else if (!x->quiet) {
+        note("%s", text);
+    }
+}
+
+/* ---- verdicts ---- */
+
+static void give(void *context, struct batch *b)
+{
+    struct near_run *x = context;
+    const struct near_sketch *sketch = b->sketch;
+    uint64_t before = near_figures(x->near).records;
+
+    if (!b->similar) {
+        b->n = 0;
+        b->failed = true;
+        snprintf(b->failure, sizeof b->failure, "out of memory");
+        return;
+    }
+    for (uint32_t i = 0; i < b->n; i++) {
+        struct near_match match;
+
+        b->verdict[i] = VERDICT_NONE;
+        if (b->bads && b->bad[i])
+            continue;
+        bool similar = near_observe(x->near, &sketch[i], before + i + 1, &match);
+        b->verdict[i] = similar ? WEIR_SEEN : WEIR_NEW;
+        b->similar[i] =
+            (struct similar){match.record, match.jaccard, near_error(match.jaccard), match.bands};
+        flood_count(&x->flood, similar, match.record);
+        if (is_flood(&x->flood))
+            report_flood(x, b);
+    }
+    near_count(x->near, before + b->n);
+}
+
+static double fill(void *context)
+{
+    struct near_figures f = near_figures(((const struct near_run *)context)->near);
+
+    return (double)f.texts / (double)f.capacity;
+}
+
+static bool is_past(void *context, bool last)
+{
+    const struct near_run *x = context;
+
+    (void)last;
+    return near_figures(x->near).evicted > x->before.evicted;
+}
+
+static void tell_past(void *context, char text[VERDICT_MESSAGE])
+{
+    const struct near_run *x = context;
+    struct near_figures f = near_figures(x->near);
+
+    snprintf(text, VERDICT_MESSAGE,
+             "%s of memory holds %s texts, and %s older ones were forgotten; a later "
+             "near-duplicate of those passes; more memory (-m) keeps them",
+             show_bytes((double)f.options.memory).text, show_count((double)f.capacity).text,
+             show_count((double)f.evicted).text);
+}
+
+/* ---- the state ---- */
+
+struct near_state {
+    const struct near *near;
+    const char *note;
+};
+
+static enum weir_status write_state(const void *what, weir_sink sink, void *into)
+{
+    const struct near_state *s = what;
+    enum weir_status status =
+        weir_part_write(WEIR_PART_NOTE, s->note, strlen(s->note), sink, into, NULL);
+
+    return status == WEIR_OK ? near_save(s->near, sink, into) : status;
+}
+
+static bool save(void *context, const char *path, const char *note)
+{
+    const struct near_run *x = context;
+
+    return replace_file(path, write_state, &(struct near_state){x->near, note});
+}
+
+struct near *near_load_state(const char *path, struct state *s)
+{
+    static char note[NOTE_MAX];
+    struct weir_part part;
+    struct near *n = NULL;
+    size_t size;
+    uint8_t *data = read_whole_file(path, &size);
+
+    if (!data)
+        return NULL;
+    if (weir_part_read(data, size, &part, sizeof part, NULL) == WEIR_OK &&
+        part.kind == WEIR_PART_NOTE && part.body_size < sizeof note) {
+        memcpy(note, part.body, part.body_size);
+        note[part.body_size] = '\0';
+        if (state_read(note, s))
+            n = near_load(data + part.size, size - part.size);
+    }
+    free(data);
+    if (!n)
+        fail("%s: not a state of dedup --near, or damaged; name another, or remove it to start "
+             "from scratch",
+             path);
+    return n;
+}
+
+/* ---- summary ---- */
+
+/* The numbers of evicted, dropped and unsure records are those of this run. */
+static struct near_figures figures_of_run(const struct near_run *x)
+{
+    struct near_figures f = near_figures(x->near);
+
+    f.evicted -= x->before.evicted;
+    f.dropped -= x->before.dropped;
+    f.unsure -= x->before.unsure;
+    return f;
+}
+
+static void report(void *context, const struct tally *t)
+{
+    struct near_figures f = figures_of_run(context);
+
+    (void)t;
+    fprintf(stderr,
+            "weir: near: %s texts remembered, at most %s in %s; %s near-duplicates, %s of them "
+            "within the error of %.3g (%.2g)\n",
+            show_count((double)f.texts).text, show_count((double)f.capacity).text,
+            show_bytes((double)f.options.memory).text, show_count((double)f.dropped).text,
+            show_count((double)f.unsure).text, f.options.threshold,
+            near_error(f.options.threshold));
+}
+
+static json_t *describe(void *context, const struct tally *t)
+{
+    struct near_figures f = figures_of_run(context);
+
+    (void)t;
+    return json_pack("{s:{s:f,s:f,s:I,s:I,s:I,s:I,s:I,s:I,s:I}}", "near", "threshold",
+                     f.options.threshold, "error", near_error(f.options.threshold), "shingle",
+                     (json_int_t)f.options.shingle, "memory", (json_int_t)f.options.memory, "texts",
+                     (json_int_t)f.texts, "capacity", (json_int_t)f.capacity, "evicted",
+                     (json_int_t)f.evicted, "dropped", (json_int_t)f.dropped, "unsure",
+                     (json_int_t)f.unsure);
+}
+
+static const struct verdict_summary summary = {
+    .passes = true, .rates_both = true, .report = report, .describe = describe};
+
+struct verdict verdict_by_near(struct near_run *x)
+{
+    static const char *const words[] = {
+        "new", "seen", [VERDICT_NONE] = "skipped", [VERDICT_UNKNOWN] = "unknown"};
+    struct near_figures f = near_figures(x->near);
+
+    x->before = f;
+    snprintf(x->config, sizeof x->config, "near threshold=%.9g shingle=%u memory=%llu seed=%llu",
+             f.options.threshold, f.options.shingle, (unsigned long long)f.options.memory,
+             (unsigned long long)f.options.seed);
+    return (struct verdict){.context = x,
+                            .prepare = prepare,
+                            .give = give,
+                            .is_past = is_past,
+                            .tell_past = tell_past,
+                            .fill = fill,
+                            .save = save,
+                            .summary = &summary,
+                            .words = words,
+                            .seen = "similar",
+                            .filled = "memory",
+                            .config = x->config,
+                            .hash = {.kind = WEIR_HASH_XXH3, .seed = f.options.seed}};
+}
