@@ -39,12 +39,12 @@ FAULTS = [
 
 # The arguments. `writes`: files that are replaced atomically. `continues`: states that may contain the records read
 # so far. `streams`: files that are written record by record. `sums`: a command that prints, after a failure, the
-# counts of what was read before it.
-Command = collections.namedtuple("Command", "args writes continues streams sums")
+# counts of what was read before it. `locks`: files that are locked and only read.
+Command = collections.namedtuple("Command", "args writes continues streams sums locks")
 
 
-def command(text, writes="", continues="", streams="", sums=False):
-    return Command(text.split(), writes.split(), continues.split(), streams.split(), sums)
+def command(text, writes="", continues="", streams="", sums=False, locks=""):
+    return Command(text.split(), writes.split(), continues.split(), streams.split(), sums, locks.split())
 
 
 SMALL = "-q --seed 1 -m 64K"
@@ -85,7 +85,7 @@ COMMANDS = {
     "info in JSON": command("info --format json state"),
     "info in TSV": command("info --format tsv state"),
     "merge": command("merge -o new set other", writes="new"),
-    "grow": command("grow state -m 128K -o new", writes="new"),
+    "grow": command("grow state -m 128K -o new", writes="new", locks="state"),
     "plan": command("plan -a bloom -m 1M --stream uniform:n=1M,distinct=60%"),
     "gen": command("gen uniform:n=1k,distinct=60%,seed=1"),
     "list": command("list"),
@@ -147,8 +147,8 @@ def lay_out(template, folder, what):
     """Input files are the same files in each run, because a state identifies them."""
     folder.mkdir()
     for path in template.iterdir():
-        is_written = path.name in (*what.writes, *what.continues, *what.streams)
-        (shutil.copy if is_written else os.link)(path, folder / path.name)
+        is_own = path.name in (*what.writes, *what.continues, *what.streams, *what.locks)
+        (shutil.copy if is_own else os.link)(path, folder / path.name)
 
 
 def run_with(template, folder, what, fault=None, counts=None):

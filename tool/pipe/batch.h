@@ -171,7 +171,8 @@ enum record_outcome {
 static inline enum record_outcome batch_outcome(const struct batch *b, uint32_t i)
 {
     if (b->verdict[i] != VERDICT_NONE)
-        return b->verdict[i] == VERDICT_UNKNOWN ? OUTCOME_UNKNOWN : (enum record_outcome)b->verdict[i];
+        return b->verdict[i] == VERDICT_UNKNOWN ? OUTCOME_UNKNOWN
+                                                : (enum record_outcome)b->verdict[i];
     return b->bad[i] == BAD_MISSING ? OUTCOME_MISSING
            : b->bad[i] == BAD_LATE  ? OUTCOME_LATE
                                     : OUTCOME_MALFORMED;
