@@ -29,7 +29,7 @@ struct tls_session {
     short events;
     bool open;    /* the handshake is complete */
     bool refused; /* another attempt would fail too */
-    char why[320];
+    char why[400];
 };
 
 /* ---- the files ---- */

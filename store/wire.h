@@ -20,7 +20,7 @@ struct wire {
     size_t size, sent, room;
     bool heard;    /* bytes arrived */
     bool refused;  /* another attempt would fail too */
-    char why[320]; /* of the last failure */
+    char why[400]; /* of the last failure */
 };
 
 /* Split HOST, HOST:PORT or [ADDRESS]:PORT; the default is localhost:6379. False if the port is
