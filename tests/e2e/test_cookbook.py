@@ -91,9 +91,17 @@ def test_a_recipe_has_commands_and_a_cost_section(page):
     assert re.search(r"^## Cost$", text, re.M)
 
 
-def test_every_recipe_is_in_the_list():
-    listed = re.findall(r"\]\(([\w-]+\.md)\)", (DOCS / "cookbook" / "README.md").read_text())
-    assert sorted(listed) == sorted(p.name for p in RECIPES if p.name != "README.md")
+@pytest.mark.parametrize("folder", ["cookbook", "engines"])
+def test_every_recipe_is_in_the_list(folder):
+    listed = re.findall(r"\]\(([\w-]+\.md)\)", (DOCS / folder / "README.md").read_text())
+    assert sorted(listed) == sorted(p.name for p in (DOCS / folder).glob("*.md") if p.name != "README.md")
+
+
+@pytest.mark.parametrize("page", [p for p in sorted((DOCS / "engines").glob("*.md")) if p.name != "README.md"], ids=name)
+def test_a_page_of_an_engine_has_commands_and_guarantees(page):
+    text = page.read_text()
+    assert examples(page, long=True), "a page has commands"
+    assert re.search(r"^## Guarantees$", text, re.M)
 
 
 def test_pages_are_parsed_into_commands_and_outputs():
