@@ -8,6 +8,7 @@ import os
 import pathlib
 import re
 import shutil
+import signal
 import subprocess
 
 import pytest
@@ -33,7 +34,7 @@ def commands(block):
     """(command, output) pairs. A command continues in lines that begin with "> "."""
     for piece in re.split(r"^\$ ", block, flags=re.M)[1:]:
         command, *rest = piece.splitlines()
-        while rest and rest[0].startswith("> "):
+        while rest and (rest[0] + " ").startswith("> "):
             command += "\n" + rest.pop(0)[2:]
         yield command, "\n".join(rest)
 
@@ -43,7 +44,7 @@ def examples(page, long=LONG):
 
 
 @pytest.fixture
-def private():
+def private(here):
     """Start private servers for a page, and replace the usual ports in its commands with theirs."""
     started = []
 
@@ -55,6 +56,8 @@ def private():
                 pytest.skip("needs redis-server and weir.so")
             started.append(servers.Redis("--loadmodule", os.environ["WEIR_MODULE"]))
             replaced["7379"] = str(started[-1].port)
+        if "4222" in text:
+            replaced["4222"] = str(servers.free_port())
         if "5432" in text:
             started.append(servers.Postgres())
             replaced["5432"] = str(started[-1].port)
@@ -67,6 +70,13 @@ def private():
     yield one
     for server in started:
         server.close()
+    for file in here.glob("pid*"):  # daemons of a page that failed before it stopped them
+        process = pathlib.Path("/proc", file.read_text().strip())
+        try:
+            if str(here) in (process / "cmdline").read_text() + os.readlink(process / "cwd"):
+                os.kill(int(process.name), signal.SIGKILL)
+        except OSError:  # it has ended
+            continue
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name)
