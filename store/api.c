@@ -28,7 +28,8 @@ static bool starts(const char *text, const char *scheme)
 static const struct backend *find_backend(const char *text)
 {
     for (size_t i = 0; i < BACKENDS; i++)
-        if (starts(text, backends[i]->scheme) || starts(text, backends[i]->also))
+        if (starts(text, backends[i]->scheme) || starts(text, backends[i]->also[0]) ||
+            starts(text, backends[i]->also[1]))
             return backends[i];
     return NULL;
 }

@@ -32,7 +32,7 @@ struct store {
 
 struct backend {
     const char *scheme;                   /* "sqlite", with its colon a prefix of addresses */
-    const char *also;                     /* another spelling, or NULL */
+    const char *also[2];                  /* other spellings, or NULL */
     const char *form;                     /* "sqlite:FILE?table=T&column=C" */
     bool network;                         /* its place is //HOST/PATH, not a file */
     const char *const *parameters;        /* names whose values are not secret; NULL-terminated */

@@ -240,7 +240,7 @@ _Static_assert(SHARDS_MAX == 256, "the table contains 256");
 
 /* clang-format off */
 const struct option_row option_rows[] = {
-    {"store", 0, "URL", TAKES_CHECK | TAKES_TRUTH, "look up keys in this store: sqlite:, postgres://, redis://, keys: or exact:", NULL, AT(check.store)},
+    {"store", 0, "URL", TAKES_CHECK | TAKES_TRUTH, "look up keys in this store: sqlite:, postgres://, redis://, rediss://, redis+unix://, keys: or exact:", NULL, AT(check.store)},
     {"screen", 0, "NAME", TAKES_CHECK, "use this screen: cache, dabf, 1bf, strict or none (default: auto)", NULL, AT(check.screen)},
     {"screen", 0, "NAME,...", TAKES_TRUTH, "measure these screens in front of the store", NULL, AT(check.screen)},
     {"window", 0, "COUNT", TAKES_CHECK, "with dabf: forget all keys after this many records", NULL, AT(check.window)},
