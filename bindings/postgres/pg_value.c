@@ -2,13 +2,13 @@
  * command.
  *
  * Every byte is verified when a value is made: from text, from the binary protocol, or by a cast
- * from bytea. So a lookup can open a view of a stored value after reading its header. If a stored
+ * from bytea. So a lookup can open a view of a stored value after it read the header. If a stored
  * value is damaged later, verdicts can be wrong, but reading it stays safe (weir/saved.h). */
 #include "pg.h"
 
 #include <mb/pg_wchar.h>
 #include <utils/builtins.h>
-#include <weir/hash.h>
+#include <utils/memutils.h>
 
 PG_MODULE_MAGIC;
 
@@ -50,10 +50,9 @@ static void release(void *context, void *block)
 
 struct weir_options pg_options(MemoryContext context)
 {
-    return (struct weir_options){
-        .size = sizeof(struct weir_options),
-        .allocator = {.allocate = allocate, .free = release, .context = context},
-        .max_bytes = MaxAllocSize};
+    return (struct weir_options){.size = sizeof(struct weir_options),
+                                 .allocator = {allocate, release, context},
+                                 .max_bytes = MaxAllocSize};
 }
 
 struct weir_bytes pg_bytes(Datum varlena)
@@ -75,104 +74,81 @@ bytea *pg_new_bytes(const char *function, size_t size)
     return v;
 }
 
-/* ---- keys ---- */
-
-void pg_key_text(FunctionCallInfo call, int i, struct pg_key *key)
+struct weir_bytes pg_key(Datum value, enum pg_key_type type, char digits[PG_DIGITS])
 {
-    key->bytes = pg_bytes(call->args[i].value);
-    if (GetDatabaseEncoding() != PG_UTF8 && GetDatabaseEncoding() != PG_SQL_ASCII) {
-        char *text = pg_server_to_any(key->bytes.data, (int)key->bytes.size, PG_UTF8);
+    int encoding = GetDatabaseEncoding();
+    struct weir_bytes key;
+    char *utf8;
 
-        if (text != key->bytes.data)
-            key->bytes = (struct weir_bytes){text, strlen(text)};
-    }
-}
-
-void pg_key_bytes(FunctionCallInfo call, int i, struct pg_key *key)
-{
-    key->bytes = pg_bytes(call->args[i].value);
-}
-
-void pg_key_integer(FunctionCallInfo call, int i, struct pg_key *key)
-{
-    int size = pg_lltoa(DatumGetInt64(call->args[i].value), key->digits);
-
-    key->bytes = (struct weir_bytes){key->digits, (size_t)size};
+    if (type == PG_BIGINT_KEY)
+        return (struct weir_bytes){digits, (size_t)pg_lltoa(DatumGetInt64(value), digits)};
+    key = pg_bytes(value);
+    if (type == PG_BYTEA_KEY || encoding == PG_UTF8 || encoding == PG_SQL_ASCII)
+        return key;
+    utf8 = pg_server_to_any(key.data, (int)key.size, PG_UTF8);
+    return utf8 == key.data ? key : (struct weir_bytes){utf8, strlen(utf8)};
 }
 
 /* ---- open a value ---- */
 
-static void open_filter(const char *function, struct pg_value *v, size_t at, uint32_t shards)
+/* Open the filter or sketch at value->at. */
+static void open_part(const char *function, struct pg_value *v, const struct weir_part *part)
 {
     struct weir_options options = pg_options(v->context);
+    const uint8_t *data = (const uint8_t *)v->file.data + v->at;
+    size_t size = v->file.size - v->at;
     struct weir_error error;
+    enum weir_status status;
 
-    v->shard = MemoryContextAllocZero(v->context, shards * sizeof(weir_filter *));
-    if (weir_view_shards(v->shard, shards, &v->shards, (const uint8_t *)v->file.data + at,
-                         v->file.size - at, NULL, &options, &error) != WEIR_OK)
+    if (part->kind == WEIR_PART_FILTER) {
+        v->shard = MemoryContextAllocZero(v->context, part->shards * sizeof(weir_filter *));
+        status = weir_view_shards(v->shard, part->shards, &v->shards, data, size, NULL, &options,
+                                  &error);
+    } else {
+        status = weir_sketch_load_buffer(&v->sketch, data, size, NULL, &options, &error);
+    }
+    if (status != WEIR_OK)
         pg_fail(function, &error);
+    v->head = (size_t)((const uint8_t *)part->body - data);
+    v->tail = part->size - v->head - part->body_size;
 }
 
-static void open_sketch(const char *function, struct pg_value *v, size_t at)
-{
-    struct weir_options options = pg_options(v->context);
-    struct weir_error error;
-
-    if (weir_sketch_load_buffer(&v->sketch, (const uint8_t *)v->file.data + at, v->file.size - at,
-                                NULL, &options, &error) != WEIR_OK)
-        pg_fail(function, &error);
-}
-
-static void open_part(const char *function, struct pg_value *v, size_t at,
-                      const struct weir_part *part)
-{
-    bool is_sketch = part->kind == WEIR_PART_COUNTS || part->kind == WEIR_PART_TOP;
-    bool is_filter = part->kind == WEIR_PART_FILTER;
-
-    if (part->kind == WEIR_PART_SCREEN)
-        pg_refuse(function, "the value is a screen; use a filter or a sketch");
-    if (is_filter && part->shard > 0 && v->shard)
-        return; /* opened with the first shard */
-    if ((is_sketch || is_filter) && (v->shard || v->sketch))
-        pg_refuse(function, "the value contains several filters or sketches; merge them with 'weir "
-                            "merge -o F A B'");
-    if (is_filter)
-        open_filter(function, v, at, part->shards);
-    else if (is_sketch)
-        open_sketch(function, v, at);
-    /* Notes of the command and unknown parts are skipped. */
-}
-
-struct pg_value *pg_value_open(MemoryContext parent, const char *function, struct weir_bytes file,
-                               bool verify)
+struct pg_value *pg_open(MemoryContext parent, const char *function, struct weir_bytes file,
+                         bool verify)
 {
     MemoryContext context = AllocSetContextCreate(parent, "weirfilter", ALLOCSET_SMALL_SIZES);
     struct pg_value *v = MemoryContextAllocZero(context, sizeof *v);
-    uint8_t *copy = MemoryContextAllocHuge(context, file.size + LINE);
+    uint8_t *copy = (uint8_t *)TYPEALIGN(LINE, MemoryContextAllocHuge(context, file.size + LINE));
     struct weir_error error;
     struct weir_part part;
 
-    if (file.size == 0)
-        pg_refuse(function, "the value is empty; make filters with weir_agg() or 'weir build'");
-    copy = (uint8_t *)TYPEALIGN(LINE, copy);
     memcpy(copy, file.data, file.size);
-    v->context = context;
-    v->file = (struct weir_bytes){copy, file.size};
+    *v = (struct pg_value){.context = context, .file = {copy, file.size}};
     if (verify && weir_verify(copy, file.size, &error) != WEIR_OK) {
         if (error.code == WEIR_ERROR_NOT_WEIR)
-            pg_refuse(function,
-                      "the value is not a saved filter; use weir_agg(), or the bytes of a "
-                      "file");
+            pg_refuse(function, "the value is not a saved filter; use weir_agg(), or the bytes of "
+                                "a file");
         pg_fail(function, &error);
     }
     for (size_t at = 0; at < file.size; at += part.size) {
+        bool is_open = v->shard || v->sketch;
+
         if (weir_part_head(copy + at, file.size - at, &part, sizeof part, &error) != WEIR_OK)
             pg_fail(function, &error);
-        open_part(function, v, at, &part);
-        if (at == 0 && part.size == file.size) {
-            v->head = (size_t)((const uint8_t *)part.body - copy);
-            v->tail = file.size - v->head - part.body_size;
-        }
+        if (part.kind == WEIR_PART_SCREEN)
+            pg_refuse(function, "the value is a screen; use a filter or a sketch");
+        /* Notes of the command and unknown parts are skipped, and the other shards are open. */
+        if ((part.kind != WEIR_PART_FILTER && part.kind != WEIR_PART_COUNTS &&
+             part.kind != WEIR_PART_TOP) ||
+            (part.shard > 0 && v->shard))
+            continue;
+        if (is_open)
+            pg_refuse(function, "the value contains several filters or sketches; merge them with "
+                                "'weir merge -o F A B'");
+        v->at = at;
+        open_part(function, v, &part);
+        if (part.size < file.size)
+            v->head = v->tail = 0;
     }
     if (!v->shard && !v->sketch)
         pg_refuse(function, "the value contains no filter; make filters with weir_agg() or 'weir "
@@ -180,35 +156,19 @@ struct pg_value *pg_value_open(MemoryContext parent, const char *function, struc
     return v;
 }
 
-void pg_value_close(struct pg_value *value)
-{
-    MemoryContextDelete(value->context);
-}
-
-void pg_value_require_filter(const char *function, const struct pg_value *value)
-{
-    if (value->sketch)
-        pg_refuse(function, "the value is a sketch, not a filter; use weir_top()");
-}
-
-void pg_value_require_sketch(const char *function, const struct pg_value *value)
-{
-    if (!value->sketch)
-        pg_refuse(function, "the value is a filter, not a sketch; make one with weir_agg(key, "
-                            "'top')");
-}
-
-void pg_value_require_plain_keys(const char *function, const struct pg_value *value)
+void pg_require(const char *function, const struct pg_value *value, bool is_sketch)
 {
     char keys[WEIR_KEY_DESCRIPTION_MAX];
 
-    if (weir_saved_key_description(value->file.data, value->file.size, keys, sizeof keys) == 0)
-        return;
-    ereport(ERROR,
-            (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-             errmsg("%s: the filter's keys were made with %.160s, but keys are used as given "
-                    "here; build it without these options",
-                    function, keys)));
+    if (value->sketch && !is_sketch)
+        pg_refuse(function, "the value is a sketch, not a filter; use weir_top()");
+    if (!value->sketch && is_sketch)
+        pg_refuse(function, "the value is a filter, not a sketch; make one with weir_agg(key, "
+                            "'top')");
+    if (weir_saved_key_description(value->file.data, value->file.size, keys, sizeof keys) > 0)
+        pg_refuse(function, psprintf("the keys were made with %.160s, but they are used as given "
+                                     "here; build the filter without these options",
+                                     keys));
 }
 
 /* ---- the type ---- */
@@ -216,10 +176,9 @@ void pg_value_require_plain_keys(const char *function, const struct pg_value *va
 /* Verify a bytea that becomes a weirfilter. */
 static Datum checked(Datum varlena)
 {
-    struct pg_value *value =
-        pg_value_open(CurrentMemoryContext, "weirfilter", pg_bytes(varlena), true);
+    struct pg_value *v = pg_open(CurrentMemoryContext, "weirfilter", pg_bytes(varlena), true);
 
-    pg_value_close(value);
+    MemoryContextDelete(v->context);
     return varlena;
 }
 

@@ -19,18 +19,17 @@ CREATE CAST (weirfilter AS bytea) WITHOUT FUNCTION AS ASSIGNMENT;
 -- ---- lookups ----
 
 CREATE FUNCTION weir_has(filter weirfilter, key text) RETURNS boolean AS 'MODULE_PATHNAME', 'pgweir_has_text' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-CREATE FUNCTION weir_has(filter weirfilter, key bytea) RETURNS boolean AS 'MODULE_PATHNAME', 'pgweir_has_bytes' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-CREATE FUNCTION weir_has(filter weirfilter, key bigint) RETURNS boolean AS 'MODULE_PATHNAME', 'pgweir_has_integer' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION weir_has(filter weirfilter, key bytea) RETURNS boolean AS 'MODULE_PATHNAME', 'pgweir_has_bytea' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION weir_has(filter weirfilter, key bigint) RETURNS boolean AS 'MODULE_PATHNAME', 'pgweir_has_bigint' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 CREATE OPERATOR @> (LEFTARG = weirfilter, RIGHTARG = text, FUNCTION = weir_has, RESTRICT = contsel, JOIN = contjoinsel);
 CREATE OPERATOR @> (LEFTARG = weirfilter, RIGHTARG = bytea, FUNCTION = weir_has, RESTRICT = contsel, JOIN = contjoinsel);
 CREATE OPERATOR @> (LEFTARG = weirfilter, RIGHTARG = bigint, FUNCTION = weir_has, RESTRICT = contsel, JOIN = contjoinsel);
 
 -- ---- descriptions ----
 
-CREATE FUNCTION weir_count(filter weirfilter) RETURNS bigint AS 'MODULE_PATHNAME', 'pgweir_count' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 CREATE FUNCTION weir_count(sketch weirfilter, key text) RETURNS bigint AS 'MODULE_PATHNAME', 'pgweir_count_text' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-CREATE FUNCTION weir_count(sketch weirfilter, key bytea) RETURNS bigint AS 'MODULE_PATHNAME', 'pgweir_count_bytes' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-CREATE FUNCTION weir_count(sketch weirfilter, key bigint) RETURNS bigint AS 'MODULE_PATHNAME', 'pgweir_count_integer' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION weir_count(sketch weirfilter, key bytea) RETURNS bigint AS 'MODULE_PATHNAME', 'pgweir_count_bytea' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION weir_count(sketch weirfilter, key bigint) RETURNS bigint AS 'MODULE_PATHNAME', 'pgweir_count_bigint' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 CREATE FUNCTION weir_info(filter weirfilter) RETURNS jsonb AS 'MODULE_PATHNAME', 'pgweir_info' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 CREATE FUNCTION weir_top(sketch weirfilter) RETURNS TABLE (key text, count bigint, error bigint, bytes bytea) AS 'MODULE_PATHNAME', 'pgweir_top' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE ROWS 1000;
 CREATE FUNCTION weir_top(sketch weirfilter, which text) RETURNS TABLE (key text, count bigint, error bigint, bytes bytea) AS 'MODULE_PATHNAME', 'pgweir_top' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE ROWS 1000;
@@ -39,10 +38,10 @@ CREATE FUNCTION weir_top(sketch weirfilter, which text) RETURNS TABLE (key text,
 
 CREATE FUNCTION weir_agg_add(internal, text) RETURNS internal AS 'MODULE_PATHNAME', 'pgweir_agg_text' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 CREATE FUNCTION weir_agg_add(internal, text, text) RETURNS internal AS 'MODULE_PATHNAME', 'pgweir_agg_text' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-CREATE FUNCTION weir_agg_add(internal, bytea) RETURNS internal AS 'MODULE_PATHNAME', 'pgweir_agg_bytes' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-CREATE FUNCTION weir_agg_add(internal, bytea, text) RETURNS internal AS 'MODULE_PATHNAME', 'pgweir_agg_bytes' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-CREATE FUNCTION weir_agg_add(internal, bigint) RETURNS internal AS 'MODULE_PATHNAME', 'pgweir_agg_integer' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-CREATE FUNCTION weir_agg_add(internal, bigint, text) RETURNS internal AS 'MODULE_PATHNAME', 'pgweir_agg_integer' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+CREATE FUNCTION weir_agg_add(internal, bytea) RETURNS internal AS 'MODULE_PATHNAME', 'pgweir_agg_bytea' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+CREATE FUNCTION weir_agg_add(internal, bytea, text) RETURNS internal AS 'MODULE_PATHNAME', 'pgweir_agg_bytea' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+CREATE FUNCTION weir_agg_add(internal, bigint) RETURNS internal AS 'MODULE_PATHNAME', 'pgweir_agg_bigint' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+CREATE FUNCTION weir_agg_add(internal, bigint, text) RETURNS internal AS 'MODULE_PATHNAME', 'pgweir_agg_bigint' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 CREATE FUNCTION weir_merge_add(internal, weirfilter) RETURNS internal AS 'MODULE_PATHNAME', 'pgweir_merge_add' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 CREATE FUNCTION weir_agg_combine(internal, internal) RETURNS internal AS 'MODULE_PATHNAME', 'pgweir_agg_combine' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 CREATE FUNCTION weir_agg_pack(internal) RETURNS bytea AS 'MODULE_PATHNAME', 'pgweir_agg_pack' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;

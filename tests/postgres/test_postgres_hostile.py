@@ -23,7 +23,7 @@ CREATE FUNCTION use(f weirfilter) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE sql text;
 BEGIN
     FOREACH sql IN ARRAY ARRAY['SELECT weir_has($1, ''a'') OR $1 @> 1 OR $1 @> ''\\x00''::bytea', 'SELECT weir_info($1)',
-        'SELECT weir_count($1)', 'SELECT weir_count($1, ''a'')', 'SELECT * FROM weir_top($1, ''all'')',
+        'SELECT weir_count($1, ''a'')', 'SELECT * FROM weir_top($1, ''all'')',
         'SELECT weir_merge(f) FROM (VALUES ($1), ($1)) v(f)', 'SELECT $1::text::weirfilter'] LOOP
         BEGIN
             EXECUTE sql USING f;
