@@ -192,6 +192,17 @@ class Filter extends native.Filter {
   }
 }
 
+Object.defineProperty(Filter.prototype, inspect.custom, {
+  value() {
+    let spec = 'closed';
+    try {
+      spec = this.spec;
+    } catch {
+      // closed, or the prototype itself
+    }
+    return `${this.constructor.name} <${spec}>`;
+  },
+});
 if (Symbol.dispose) {
   Filter.prototype[Symbol.dispose] = Filter.prototype.close;
 }

@@ -2,11 +2,13 @@
 'use strict';
 
 const assert = require('node:assert/strict');
+const { execFileSync } = require('node:child_process');
 const fs = require('node:fs');
 const path = require('node:path');
 const { pathToFileURL } = require('node:url');
 const { test } = require('node:test');
 const { setImmediate } = require('node:timers/promises');
+const { inspect } = require('node:util');
 const { Worker } = require('node:worker_threads');
 const { Filter, PACKAGE, SOURCE, folderOf } = require('./support.js');
 
@@ -174,6 +176,28 @@ test('a class can extend Filter', () => {
   assert.ok(new Counting({ memory: '4K' }).twice('a'));
   const loaded = Counting.from(new Filter({ memory: '4K' }).toBuffer());
   assert.ok(loaded instanceof Counting && loaded.clone() instanceof Counting);
+});
+
+test('a filter is printed with its spec', () => {
+  const filter = new Filter('rlbsbf', { memory: '4K', seed: 1 });
+  assert.equal(inspect(filter), 'Filter <rlbsbf memory=4096 k=2 hash=xxh3 seed=1>');
+  filter.close();
+  assert.equal(inspect(filter), 'Filter <closed>');
+  assert.match(inspect(Filter.prototype), /closed/);
+});
+
+test('files of the command load, unless its keys were changed', { skip: !process.env.WEIR }, (t) => {
+  const file = path.join(folderOf(t), 'f.weir');
+  const run = (...words) => {
+    fs.rmSync(file, { force: true });
+    execFileSync(process.env.WEIR, ['dedup', '-q', '--state', file, ...words], { input: 'a\nb\n' });
+  };
+  run();
+  assert.deepEqual([...Filter.loadSync(file).askMany(['a', 'b', 'c'])], [1, 1, 0]);
+  run('--ignore-case');
+  assert.throws(() => Filter.loadSync(file), { code: 'mismatch', message: /made with --ignore-case/ });
+  run('-j', '4');
+  assert.throws(() => Filter.loadSync(file), { code: 'one-shard' });
 });
 
 test('statistics count keys', () => {

@@ -17,12 +17,10 @@ static const napi_type_tag tag = {0x1d7a6f3c5b9e4820, 0x9c42e85fa3617bd4};
 void throw_last(napi_env env)
 {
     const napi_extended_error_info *last = NULL;
-    bool is_pending = false;
     const char *text =
         napi_get_last_error_info(env, &last) == napi_ok ? last->error_message : "failed";
 
-    if (napi_is_exception_pending(env, &is_pending) == napi_ok && !is_pending)
-        (void)napi_throw_error(env, NULL, text);
+    (void)napi_throw_error(env, NULL, text); /* does nothing if an exception is pending */
 }
 
 /* Throw an Error with the name of a library error as its `code`. */
@@ -37,12 +35,10 @@ static void *throw_weir(napi_env env, const struct weir_error *error)
 /* The filter of an argument. */
 static struct filter_object *argument_filter(napi_env env, napi_value value)
 {
-    napi_valuetype type;
     bool is_ours = false;
     void *o = NULL;
 
-    if (napi_typeof(env, value, &type) == napi_ok && type == napi_object &&
-        napi_check_object_type_tag(env, value, &tag, &is_ours) == napi_ok && is_ours &&
+    if (napi_check_object_type_tag(env, value, &tag, &is_ours) == napi_ok && is_ours &&
         napi_unwrap(env, value, &o) == napi_ok && ((struct filter_object *)o)->filter)
         return o;
     (void)napi_throw_type_error(env, "invalid-argument", "the argument must be an open Filter");
@@ -94,17 +90,23 @@ static void free_object(napi_env env, void *data, void *hint)
     free(data);
 }
 
-/* Load a filter. The keys of some files were changed before they were hashed. */
+/* Load the first filter; a state of the command has a note before it. The keys of some files
+ * were changed before they were hashed. */
 static enum weir_status load(weir_filter **out, struct weir_bytes bytes, struct weir_error *error)
 {
     char keys[128];
+    struct weir_part part;
 
-    if (weir_saved_key_description(bytes.data, bytes.size, keys, sizeof keys) == 0)
-        return weir_load_buffer(out, bytes.data, bytes.size, NULL, NULL, error);
-    error->code = WEIR_ERROR_MISMATCH;
-    snprintf(error->text, sizeof error->text,
-             "the keys in this file were made with %s, but here keys are used as given", keys);
-    return WEIR_MISMATCH;
+    if (weir_saved_key_description(bytes.data, bytes.size, keys, sizeof keys) > 0) {
+        error->code = WEIR_ERROR_MISMATCH;
+        snprintf(error->text, sizeof error->text,
+                 "the keys in this file were made with %s, but here keys are used as given", keys);
+        return WEIR_MISMATCH;
+    }
+    while (weir_part_head(bytes.data, bytes.size, &part, sizeof part, NULL) == WEIR_OK &&
+           part.kind == WEIR_PART_NOTE && part.size < bytes.size)
+        bytes = (struct weir_bytes){(const char *)bytes.data + part.size, bytes.size - part.size};
+    return weir_load_buffer(out, bytes.data, bytes.size, NULL, NULL, error);
 }
 
 /* Make the filter of new Filter(spec), of saved bytes, or a copy of a Filter. */
