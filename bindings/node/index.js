@@ -176,6 +176,13 @@ class Filter extends native.Filter {
     this.advanceTo(milliseconds);
   }
 
+  merge(other) {
+    if (!(other instanceof Filter)) {
+      throw fail('invalid-argument', `${inspect(other)}: expected a Filter`);
+    }
+    super.merge(other);
+  }
+
   clone() {
     return new this.constructor(new Source(this));
   }

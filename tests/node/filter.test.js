@@ -183,7 +183,7 @@ test('a filter is printed with its spec', () => {
   assert.equal(inspect(filter), 'Filter <rlbsbf memory=4096 k=2 hash=xxh3 seed=1>');
   filter.close();
   assert.equal(inspect(filter), 'Filter <closed>');
-  assert.match(inspect(Filter.prototype), /closed/);
+  assert.equal(inspect(Object.create(Filter.prototype)), 'Filter <closed>');
 });
 
 test('files of the command load, unless its keys were changed', { skip: !process.env.WEIR }, (t) => {
