@@ -163,7 +163,7 @@ static napi_value construct(napi_env env, napi_callback_info info)
 
 static napi_value call_with_key(napi_env env, napi_callback_info info)
 {
-    struct key_room room = {.many = NULL};
+    struct key_buffer buffer = {.many = NULL};
     struct weir_error error = {.code = WEIR_ERROR_NONE};
     enum operation operation;
     napi_value value, out = NULL;
@@ -171,7 +171,7 @@ static napi_value call_with_key(napi_env env, napi_callback_info info)
     struct weir_bytes key;
     bool found = false;
 
-    if (o && key_read(env, value, &room, &key)) {
+    if (o && key_read(env, value, &buffer, &key)) {
         if (operation == OBSERVE)
             found = weir_observe_bytes(o->filter, key.data, key.size) == WEIR_SEEN;
         else if (operation == ASK)
@@ -183,7 +183,7 @@ static napi_value call_with_key(napi_env env, napi_callback_info info)
         else
             (void)napi_get_boolean(env, found, &out);
     }
-    key_room_free(&room);
+    key_buffer_free(&buffer);
     return out;
 }
 

@@ -37,15 +37,15 @@ enum operation { ASK, OBSERVE, FORGET };
 struct filter_object *call_read(napi_env env, napi_callback_info info, size_t argc,
                                 napi_value *argv, enum operation *operation);
 
-/* Room for the bytes of a key. */
-struct key_room {
+/* A buffer for the bytes of a key. */
+struct key_buffer {
     char few[1024];
     char *many; /* allocated for longer text, or NULL */
 };
 
-/* Get the bytes of a key, valid until the next call with this room or until JavaScript runs. */
-bool key_read(napi_env env, napi_value value, struct key_room *room, struct weir_bytes *key);
-void key_room_free(struct key_room *room);
+/* Get the bytes of a key, valid until the next call with this buffer or until JavaScript runs. */
+bool key_read(napi_env env, napi_value value, struct key_buffer *b, struct weir_bytes *key);
+void key_buffer_free(struct key_buffer *b);
 
 /* Get the data of a Uint8Array. False without an exception if the value is not one. */
 bool bytes_read(napi_env env, napi_value value, struct weir_bytes *bytes);

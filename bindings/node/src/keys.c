@@ -19,7 +19,7 @@
 
 #define SAFE 9007199254740991.0 /* Number.MAX_SAFE_INTEGER */
 #define CHUNK 512               /* keys that are hashed at a time; chosen: 16 KiB of hashes */
-#define DIGITS_MAX 24           /* room for a 64-bit integer in decimal */
+#define DIGITS_MAX 24           /* a 64-bit integer in decimal */
 
 static bool refuse(napi_env env, const char *code, const char *text)
 {
@@ -29,9 +29,9 @@ static bool refuse(napi_env env, const char *code, const char *text)
 
 /* ---- one key ---- */
 
-static struct weir_bytes decimal(uint64_t n, bool negative, char room[DIGITS_MAX])
+static struct weir_bytes decimal(uint64_t n, bool negative, char buffer[DIGITS_MAX])
 {
-    char *end = room + DIGITS_MAX, *at = end;
+    char *end = buffer + DIGITS_MAX, *at = end;
 
     do {
         *--at = (char)('0' + n % 10);
@@ -42,32 +42,32 @@ static struct weir_bytes decimal(uint64_t n, bool negative, char room[DIGITS_MAX
     return (struct weir_bytes){at, (size_t)(end - at)};
 }
 
-void key_room_free(struct key_room *room)
+void key_buffer_free(struct key_buffer *b)
 {
-    free(room->many);
-    room->many = NULL;
+    free(b->many);
+    b->many = NULL;
 }
 
-/* Text that fills the room, except for less than a character, may be truncated. */
-static bool read_text(napi_env env, napi_value value, struct key_room *room, struct weir_bytes *key)
+/* Text that fills the buffer, except for less than a character, may be truncated. */
+static bool read_text(napi_env env, napi_value value, struct key_buffer *b, struct weir_bytes *key)
 {
     size_t size;
 
-    CHECK(env, napi_get_value_string_utf8(env, value, room->few, sizeof room->few, &size), false);
-    *key = (struct weir_bytes){room->few, size};
-    if (size < sizeof room->few - 4)
+    CHECK(env, napi_get_value_string_utf8(env, value, b->few, sizeof b->few, &size), false);
+    *key = (struct weir_bytes){b->few, size};
+    if (size < sizeof b->few - 4)
         return true;
-    key_room_free(room);
+    key_buffer_free(b);
     CHECK(env, napi_get_value_string_utf8(env, value, NULL, 0, &size), false);
-    room->many = malloc(size + 1);
-    if (!room->many)
+    b->many = malloc(size + 1);
+    if (!b->many)
         return refuse(env, "no-memory", "no memory for a key");
-    CHECK(env, napi_get_value_string_utf8(env, value, room->many, size + 1, &size), false);
-    *key = (struct weir_bytes){room->many, size};
+    CHECK(env, napi_get_value_string_utf8(env, value, b->many, size + 1, &size), false);
+    *key = (struct weir_bytes){b->many, size};
     return true;
 }
 
-static bool read_number(napi_env env, napi_value value, struct key_room *room,
+static bool read_number(napi_env env, napi_value value, struct key_buffer *b,
                         struct weir_bytes *key)
 {
     double number;
@@ -78,7 +78,7 @@ static bool read_number(napi_env env, napi_value value, struct key_room *room,
             env, "invalid-key",
             "a number must be a safe integer to be a key; use a bigint for larger integers "
             "and String() for fractions");
-    *key = decimal((uint64_t)fabs(number), number < 0, room->few);
+    *key = decimal((uint64_t)fabs(number), number < 0, b->few);
     return true;
 }
 
@@ -95,19 +95,19 @@ bool bytes_read(napi_env env, napi_value value, struct weir_bytes *bytes)
     return true;
 }
 
-bool key_read(napi_env env, napi_value value, struct key_room *room, struct weir_bytes *key)
+bool key_read(napi_env env, napi_value value, struct key_buffer *b, struct weir_bytes *key)
 {
     napi_valuetype type;
     napi_value text;
 
     CHECK(env, napi_typeof(env, value, &type), false);
     if (type == napi_string)
-        return read_text(env, value, room, key);
+        return read_text(env, value, b, key);
     if (type == napi_number)
-        return read_number(env, value, room, key);
+        return read_number(env, value, b, key);
     if (type == napi_bigint) {
         CHECK(env, napi_coerce_to_string(env, value, &text), false);
-        return read_text(env, text, room, key);
+        return read_text(env, text, b, key);
     }
     if (type == napi_object && bytes_read(env, value, key))
         return true;
@@ -235,7 +235,7 @@ static bool open_batch(napi_env env, struct batch_keys *s, napi_value keys, napi
 static bool hash_values(napi_env env, const struct batch_keys *s, const struct filter_object *o,
                         size_t from, size_t n, struct weir_key *keys)
 {
-    struct key_room room = {.many = NULL};
+    struct key_buffer buffer = {.many = NULL};
     napi_handle_scope scope;
     struct weir_bytes key;
     napi_value value;
@@ -246,13 +246,13 @@ static bool hash_values(napi_env env, const struct batch_keys *s, const struct f
         ok = napi_get_element(env, s->values, (uint32_t)(from + i), &value) == napi_ok;
         if (!ok)
             throw_last(env);
-        ok = ok && key_read(env, value, &room, &key);
+        ok = ok && key_read(env, value, &buffer, &key);
         if (ok && !o->filter) /* a getter of the array closed it */
             ok = refuse(env, "closed", "the filter was closed while its keys were read");
         if (ok)
             keys[i] = weir_hash(o->filter, key.data, key.size);
     }
-    key_room_free(&room);
+    key_buffer_free(&buffer);
     (void)napi_close_handle_scope(env, scope);
     return ok;
 }
