@@ -35,16 +35,16 @@ static bool is_named(const struct index_manifest *m, const char *name)
         if (strcmp(name, other) == 0)
             return true;
     }
-    return strcmp(name, "manifest") == 0 || strcmp(name, "lock") == 0;
+    return false;
 }
 
-static bool is_ours(const char *name)
+static bool is_run_or_log(const char *name)
 {
-    return strncmp(name, "run-", 4) == 0 || strncmp(name, "log-", 4) == 0 ||
-           strncmp(name, "manifest", 8) == 0 || strcmp(name, "lock") == 0;
+    return (strncmp(name, "run-", 4) == 0 || strncmp(name, "log-", 4) == 0) && strlen(name) >= 14 &&
+           strspn(name + 4, "0123456789") == strlen(name + 4);
 }
 
-/* Delete files that the manifest does not name, except those being written. */
+/* Delete runs and logs that the manifest does not name, except those being written. */
 static bool clean(struct index *x, const struct index_manifest *m)
 {
     char writing[2][32] = {"", ""};
@@ -62,29 +62,50 @@ static bool clean(struct index *x, const struct index_manifest *m)
     while (ok && (entry = readdir(list))) {
         const char *name = entry->d_name;
 
-        if (name[0] == '.' || is_named(m, name) || strcmp(name, writing[0]) == 0 ||
-            strcmp(name, writing[1]) == 0)
-            continue;
-        if (!is_ours(name))
-            ok = index_fail(x, "not an exact index: it has a file %s; name a new directory", name);
-        else if (unlinkat(x->dir, name, 0) != 0)
+        if (is_run_or_log(name) && !is_named(m, name) && strcmp(name, writing[0]) != 0 &&
+            strcmp(name, writing[1]) != 0 && unlinkat(x->dir, name, 0) != 0)
             ok = index_fail(x, "cannot delete %s: %s", name, strerror(errno));
     }
     closedir(list);
     return ok;
 }
 
+/* Without a manifest, which is written before all other files, this is no index, or a damaged
+ * one. */
+static bool is_new(struct index *x)
+{
+    int fd = openat(x->dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *list = fd >= 0 ? fdopendir(fd) : NULL;
+    const struct dirent *entry;
+    bool ok = list || index_fail(x, "cannot read the directory: %s", strerror(errno));
+
+    while (ok && (entry = readdir(list))) {
+        const char *name = entry->d_name;
+
+        if (is_run_or_log(name))
+            ok = index_fail(x, "damaged: the file manifest is missing; restore the directory from "
+                               "a copy, or name a new one");
+        else if (name[0] != '.' && strcmp(name, "lock") != 0 && strcmp(name, "manifest.new") != 0)
+            ok = index_fail(x, "not an exact index: it has a file %s; name a new directory", name);
+    }
+    if (list)
+        closedir(list);
+    return ok;
+}
+
 static bool open_directory(struct index *x)
 {
-    const struct index_options *o = &x->options;
+    bool read_only = x->options.read_only;
 
-    if (!o->must_exist && !o->read_only && mkdir(x->path, 0777) != 0 && errno != EEXIST)
+    if (!read_only && mkdir(x->path, 0777) != 0 && errno != EEXIST)
         return index_fail(x, "cannot create the directory: %s", strerror(errno));
     x->dir = open(x->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (x->dir < 0)
         return index_fail(x, "%s", strerror(errno));
-    if (o->read_only)
+    if (read_only)
         return true;
+    if (faccessat(x->dir, "manifest", F_OK, 0) != 0 && !is_new(x))
+        return false;
     x->lock = openat(x->dir, "lock", O_RDWR | O_CREAT | O_CLOEXEC, 0666);
     if (x->lock < 0)
         return index_fail(x, "cannot create the file lock: %s", strerror(errno));
@@ -270,41 +291,47 @@ static bool recover(struct index *x, const struct index_manifest *m)
 
 /* ---- opening and closing ---- */
 
-static void adopt(struct index *x, const struct index_manifest *m)
+/* The settings of an existing index; those of a new one are written before any other file. */
+static bool settle(struct index *x, struct index_manifest *m, bool missing)
 {
     struct index_options *o = &x->options;
+    bool committed = m->note_size > 0 || m->logs > 0;
+    const char *why = NULL;
 
-    o->keep = m->keep;
-    o->hash = m->hash;
-    o->seed = m->seed;
+    if (missing || (o->read_only && !committed)) {
+        if (o->read_only)
+            return index_fail(x, "not an exact index: %s",
+                              missing ? "there is no file manifest" : "nothing was committed");
+        why = index_manifest_write(m, x->dir);
+    }
+    if (committed) {
+        o->keep = m->keep;
+        o->hash = m->hash;
+        o->seed = m->seed;
+    }
+    x->width = o->keep / 32;
+    return !why || index_fail(x, "cannot write manifest: %s", why);
+}
+
+static bool read_index(struct index *x, struct index_manifest *m)
+{
+    bool missing = false;
+    const char *why = index_manifest_read(m, x->dir, &missing);
+
+    if (why && !missing)
+        return index_fail(x, "manifest: %s", why);
+    return settle(x, m, missing) && (m->note_size == 0 || set_note(x, m->note, m->note_size)) &&
+           (x->options.read_only || clean(x, m)) && recover(x, m) &&
+           (x->options.read_only || m->logs > 0 || index_next_log(x));
 }
 
 static bool open_index(struct index *x)
 {
-    static const struct index_manifest none = {.next_id = 1};
     struct index_manifest *m = calloc(1, sizeof *m);
-    bool missing = false, ok = m != NULL;
-    const char *why;
+    bool ok = m ? open_directory(x) && read_index(x, m) : index_fail(x, "out of memory");
 
-    if (!ok || !open_directory(x)) {
-        free(m);
-        return ok ? false : index_fail(x, "out of memory");
-    }
-    why = index_manifest_read(m, x->dir, &missing);
-    if (missing) {
-        *m = none;
-        ok = (!x->options.must_exist && !x->options.read_only) ||
-             index_fail(x, "not an exact index: there is no file manifest");
-    } else {
-        ok = !why || index_fail(x, "manifest: %s", why);
-        if (ok)
-            adopt(x, m);
-    }
-    x->width = x->options.keep / 32;
-    ok = ok && (missing || set_note(x, m->note, m->note_size)) &&
-         (x->options.read_only || clean(x, m)) && recover(x, m) &&
-         (x->options.read_only || m->logs > 0 || index_next_log(x));
-    free(m->note);
+    if (m)
+        free(m->note);
     free(m);
     return ok;
 }
@@ -321,8 +348,10 @@ static struct index *try_to_open(const char *dir, const struct index_options *op
     }
     x->options = *options;
     x->dir = x->lock = x->log.fd = x->full.fd = -1;
-    snprintf(x->path, sizeof x->path, "%s", dir);
-    if (options->keep && options->keep < INDEX_KEEP_MIN)
+    x->path = strdup(dir);
+    if (!x->path)
+        index_fail(x, "out of memory");
+    else if (options->keep && options->keep < INDEX_KEEP_MIN)
         index_fail(x, "keeps keys for at least a minute; for less, use a filter with span=");
     else if (open_index(x))
         return x;
@@ -344,29 +373,6 @@ struct index *exact_open(const char *dir, const struct index_options *options,
         x = try_to_open(dir, options, why, &again);
     }
     return x;
-}
-
-void exact_close(struct index *x)
-{
-    if (!x)
-        return;
-    index_worker_cancel(&x->writer);
-    index_worker_cancel(&x->merger);
-    index_run_free(x->writer.job.out);
-    for (uint32_t i = 0; i < x->runs; i++)
-        index_run_free(x->run[i]);
-    index_log_close(&x->log);
-    index_log_close(&x->full);
-    index_table_close(&x->table[0]);
-    index_table_close(&x->table[1]);
-    if (x->lock >= 0)
-        close(x->lock);
-    if (x->dir >= 0)
-        close(x->dir);
-    free(x->candidate);
-    free(x->cache);
-    free(x->note);
-    free(x);
 }
 
 /* ---- commits ---- */
@@ -439,13 +445,42 @@ bool exact_commit(struct index *x, const void *note, size_t size)
         return index_fail(x, "opened for reading");
     if (*x->failure || !index_take_over(x) || !set_note(x, note, size))
         return false;
+    x->in_log = !x->stale;
     if (x->stale
             ? !sync_logs(x) || !replace_manifest(x)
-            : !(index_log_commit(&x->log, note, size) ||
-                index_fail(x, "cannot write log-%010" PRIu64 ": %s", x->log.id, strerror(errno))))
+            : !index_log_commit(&x->log, note, size) &&
+                  !index_fail(x, "cannot write log-%010" PRIu64 ": %s", x->log.id, strerror(errno)))
         return false;
     x->uncommitted = 0;
     return true;
+}
+
+/* A log that ends early is what a crash leaves. After a regular end, the manifest has the sizes of
+ * the logs, so that damage is recognized. */
+void exact_close(struct index *x)
+{
+    if (!x)
+        return;
+    if (x->in_log && !*x->failure)
+        (void)replace_manifest(x);
+    index_worker_cancel(&x->writer);
+    index_worker_cancel(&x->merger);
+    index_run_free(x->writer.job.out);
+    for (uint32_t i = 0; i < x->runs; i++)
+        index_run_free(x->run[i]);
+    index_log_close(&x->log);
+    index_log_close(&x->full);
+    index_table_close(&x->table[0]);
+    index_table_close(&x->table[1]);
+    if (x->lock >= 0)
+        close(x->lock);
+    if (x->dir >= 0)
+        close(x->dir);
+    free(x->path);
+    free(x->candidate);
+    free(x->cache);
+    free(x->note);
+    free(x);
 }
 
 bool exact_wants_commit(const struct index *x)

@@ -34,7 +34,7 @@ bool index_fail(struct index *x, const char *format, ...)
 
     if (*x->failure)
         return false;
-    n = (size_t)snprintf(x->failure, sizeof x->failure, "%s: ", x->path);
+    n = (size_t)snprintf(x->failure, sizeof x->failure, "%.300s: ", x->path ? x->path : "");
     va_start(list, format);
     vsnprintf(x->failure + n, n < sizeof x->failure ? sizeof x->failure - n : 0, format, list);
     va_end(list);
@@ -497,6 +497,7 @@ bool exact_observe(struct index *x, const struct weir_key *keys, const uint64_t 
 {
     if (x->options.read_only)
         return index_fail(x, "opened for reading");
+    x->in_log = false;
     for (size_t i = 0; i < n;) {
         if (*x->failure)
             return false;

@@ -33,10 +33,9 @@ struct index_options {
     uint32_t hash; /* of a new index, for the caller: enum weir_hash_kind and seed */
     uint64_t seed;
     bool read_only; /* the last commit, without a lock; exact_observe() and exact_commit() fail */
-    bool must_exist;
 };
 
-/* Open a directory; create it unless must_exist or read_only. Reading the log takes time
+/* Open a directory; create it unless read_only. Reading the log takes time
  * proportional to the keys since the last run was written. Returns NULL
  * after writing one message into why. */
 struct index *exact_open(const char *dir, const struct index_options *options,

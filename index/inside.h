@@ -15,7 +15,7 @@ struct candidate;
 
 struct index {
     struct index_options options;
-    char path[400];
+    char *path;
     int dir, lock;
     char failure[INDEX_MESSAGE];
 
@@ -44,6 +44,7 @@ struct index {
 
     bool unsettled; /* some runs may need merging */
     bool stale;     /* the manifest does not name all files that it must */
+    bool in_log;    /* the last commit, and nothing was observed since */
     uint64_t next_id, garbage_bytes, uncommitted;
     uint8_t *note;
     size_t note_size;
