@@ -17,26 +17,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "index/disk.h"
 #include "index/inside.h"
 
 /* ---- the directory ---- */
-
-static bool is_named(const struct index_manifest *m, const char *name)
-{
-    char other[32];
-
-    for (uint32_t i = 0; i < m->runs; i++) {
-        index_run_name(other, m->run[i].id);
-        if (strcmp(name, other) == 0)
-            return true;
-    }
-    for (uint32_t i = 0; i < m->logs; i++) {
-        index_log_name(other, m->log[i].id);
-        if (strcmp(name, other) == 0)
-            return true;
-    }
-    return false;
-}
 
 static bool is_run_or_log(const char *name)
 {
@@ -44,35 +28,26 @@ static bool is_run_or_log(const char *name)
            strspn(name + 4, "0123456789") == strlen(name + 4);
 }
 
-/* Delete runs and logs that the manifest does not name, except those being written. */
-static bool clean(struct index *x, const struct index_manifest *m)
+/* Is it in the manifest, or being written? */
+static bool is_used(const struct index *x, const struct index_manifest *m, const char *name)
 {
-    char writing[2][32] = {"", ""};
-    int fd = openat(x->dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *list = fd >= 0 ? fdopendir(fd) : NULL;
-    const struct dirent *entry;
-    bool ok = true;
+    uint64_t id = strtoull(name + 4, NULL, 10);
+    bool used = false;
 
-    if (!list)
-        return index_fail(x, "cannot read the directory: %s", strerror(errno));
-    if (x->writer.job.out)
-        index_run_name(writing[0], x->writer.job.out->id);
-    if (x->merger.job.out)
-        index_run_name(writing[1], x->merger.job.out->id);
-    while (ok && (entry = readdir(list))) {
-        const char *name = entry->d_name;
-
-        if (is_run_or_log(name) && !is_named(m, name) && strcmp(name, writing[0]) != 0 &&
-            strcmp(name, writing[1]) != 0 && unlinkat(x->dir, name, 0) != 0)
-            ok = index_fail(x, "cannot delete %s: %s", name, strerror(errno));
+    if (*name == 'l') {
+        for (uint32_t i = 0; i < m->head.logs; i++)
+            used |= m->log[i].id == id;
+        return used;
     }
-    closedir(list);
-    return ok;
+    for (uint32_t i = 0; i < m->head.runs; i++)
+        used |= m->run[i].id == id;
+    return used || (x->writer.out && x->writer.out->id == id) ||
+           (x->merger.out && x->merger.out->id == id);
 }
 
-/* Without a manifest, which is written before all other files, this is no index, or a damaged
- * one. */
-static bool is_new(struct index *x)
+/* Delete runs and logs that are not used. m is NULL if there is no manifest: it is written before
+ * all other files, so with any of them this is no index, or a damaged one. */
+static bool clean(struct index *x, const struct index_manifest *m)
 {
     int fd = openat(x->dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *list = fd >= 0 ? fdopendir(fd) : NULL;
@@ -81,11 +56,14 @@ static bool is_new(struct index *x)
 
     while (ok && (entry = readdir(list))) {
         const char *name = entry->d_name;
+        bool is_data = is_run_or_log(name);
 
-        if (is_run_or_log(name))
+        if (m && is_data && !is_used(x, m, name) && unlinkat(x->dir, name, 0) != 0)
+            ok = index_fail(x, "cannot delete %s: %s", name, strerror(errno));
+        if (!m && is_data)
             ok = index_fail(x, "damaged: the file manifest is missing; restore the directory from "
                                "a copy, or name a new one");
-        else if (name[0] != '.' && strcmp(name, "lock") != 0 && strcmp(name, "manifest.new") != 0)
+        else if (!m && *name != '.' && strcmp(name, "lock") && strcmp(name, "manifest.new"))
             ok = index_fail(x, "not an exact index: it has a file %s; name a new directory", name);
     }
     if (list)
@@ -104,7 +82,7 @@ static bool open_directory(struct index *x)
         return index_fail(x, "%s", strerror(errno));
     if (read_only)
         return true;
-    if (faccessat(x->dir, "manifest", F_OK, 0) != 0 && !is_new(x))
+    if (faccessat(x->dir, "manifest", F_OK, 0) != 0 && !clean(x, NULL))
         return false;
     x->lock = openat(x->dir, "lock", O_RDWR | O_CREAT | O_CLOEXEC, 0666);
     if (x->lock < 0)
@@ -146,20 +124,23 @@ static bool allocate(struct index *x, uint64_t logged)
 
 static bool open_runs(struct index *x, const struct index_manifest *m)
 {
-    for (uint32_t i = 0; i < m->runs; i++) {
+    for (uint32_t i = 0; i < m->head.runs; i++) {
         struct index_run *r = malloc(sizeof *r);
         const char *why;
 
         if (!r)
             return index_fail(x, "out of memory");
-        *r = m->run[i];
-        why = index_run_open(r, x->dir, index_make_room(x, r->keys));
-        if (why) {
-            index_fail(x, "run-%010" PRIu64 ": %s", r->id, why);
-            index_run_free(r);
-            return false;
-        }
+        *r = (struct index_run){.id = m->run[i].id,
+                                .keys = m->run[i].keys,
+                                .pages = (uint32_t)((m->run[i].keys - 1) / PAGE_KEYS + 1),
+                                .level = (uint32_t)m->run[i].level,
+                                .bucket = m->run[i].bucket,
+                                .expires = m->run[i].expires,
+                                .fence_sum = m->run[i].fence_sum};
         x->run[x->runs++] = r;
+        why = index_run_open(r, x->dir, index_make_room(x, r->keys));
+        if (why)
+            return index_fail(x, "%s: %s", disk_name("run", r->id).text, why);
     }
     return true;
 }
@@ -170,7 +151,7 @@ static bool set_note(struct index *x, const void *note, size_t size)
 
     if (!copy)
         return index_fail(x, "out of memory");
-    memcpy(copy, note, size);
+    memcpy(copy, note ? note : "", size);
     free(x->note);
     x->note = copy;
     x->note_size = size;
@@ -189,7 +170,7 @@ static bool find_commit(struct index *x, struct index_log_reader *in, uint64_t *
         if (in->commit && in->at > *size) {
             *size = in->at;
             x->last_expires = expires;
-            ok = set_note(x, in->note, in->n);
+            ok = set_note(x, in->body, in->n);
         }
     }
     in->at = 0;
@@ -203,7 +184,7 @@ static bool replay_keys(struct index *x, const struct index_log_reader *in)
     if (!x->options.read_only && !index_enter_bucket(x, in->bucket, in->expires))
         return false;
     for (uint32_t i = 0; i < in->n; i++) {
-        struct digest key = in->keys[i];
+        struct digest key = ((const struct digest *)in->body)[i];
 
         if (!(key.hi | key.lo) || index_table_has(x->active, key))
             return index_fail(x, "damaged: a log has a key twice");
@@ -217,7 +198,7 @@ static bool replay_keys(struct index *x, const struct index_log_reader *in)
 static bool open_log(struct index *x, struct index_log_reader *in, uint64_t id)
 {
     return index_log_open(in, x->dir, id, !x->options.read_only) ||
-           index_fail(x, "cannot open log-%010" PRIu64 ": %s", id, strerror(errno));
+           index_fail(x, "cannot open %s: %s", disk_name("log", id).text, strerror(errno));
 }
 
 /* The keys of a log up to its size. */
@@ -227,8 +208,8 @@ static bool replay_log(struct index *x, struct index_log_reader *in, uint64_t id
         if (!in->commit && !replay_keys(x, in))
             return false;
     if (in->at != size)
-        return index_fail(x, "log-%010" PRIu64 " is damaged; restore the directory from a copy",
-                          id);
+        return index_fail(x, "%s is damaged; restore the directory from a copy",
+                          disk_name("log", id).text);
     x->kept[x->logs].id = id;
     x->kept[x->logs].size = size;
     x->kept[x->logs++].generation = x->generation;
@@ -238,14 +219,15 @@ static bool replay_log(struct index *x, struct index_log_reader *in, uint64_t id
 /* Read all logs in order. The last one is truncated after its last commit. */
 static bool replay(struct index *x, const struct index_manifest *m)
 {
-    for (uint32_t i = 0; i < m->logs; i++) {
+    for (uint32_t i = 0; i < m->head.logs; i++) {
         struct index_log_reader in = {.fd = -1};
         uint64_t id = m->log[i].id, size = m->log[i].size;
-        bool ok = open_log(x, &in, id), last = i + 1 == m->logs;
+        bool ok = open_log(x, &in, id), last = i + 1 == m->head.logs;
 
         ok = ok && (!last || find_commit(x, &in, &size)) && replay_log(x, &in, id, size);
         if (ok && last && !x->options.read_only && !index_log_continue(&x->log, &in, id, size))
-            ok = index_fail(x, "cannot continue log-%010" PRIu64 ": %s", id, strerror(errno));
+            ok =
+                index_fail(x, "cannot continue %s: %s", disk_name("log", id).text, strerror(errno));
         index_log_end(&in);
         if (!ok)
             return false;
@@ -257,13 +239,13 @@ static bool replay(struct index *x, const struct index_manifest *m)
 static bool find_last_bucket(struct index *x, const struct index_manifest *m)
 {
     struct index_log_reader in = {.fd = -1};
-    uint64_t size = m->logs ? m->log[m->logs - 1].size : 0;
-    bool ok =
-        m->logs == 0 || (open_log(x, &in, m->log[m->logs - 1].id) && find_commit(x, &in, &size));
+    uint64_t size = m->head.logs ? m->log[m->head.logs - 1].size : 0;
+    bool ok = m->head.logs == 0 ||
+              (open_log(x, &in, m->log[m->head.logs - 1].id) && find_commit(x, &in, &size));
 
     index_log_end(&in);
-    if (x->last_expires < m->expires)
-        x->last_expires = m->expires;
+    if (x->last_expires < m->head.expires)
+        x->last_expires = m->head.expires;
     x->now = x->last_expires - INDEX_BUCKETS * x->width;
     return ok;
 }
@@ -272,18 +254,18 @@ static bool recover(struct index *x, const struct index_manifest *m)
 {
     uint64_t logged = 0;
     struct stat st;
-    char name[32];
 
-    for (uint32_t i = 0; i < m->logs; i++) {
-        index_log_name(name, m->log[i].id);
-        logged += fstatat(x->dir, name, &st, 0) == 0 ? (uint64_t)st.st_size : 0;
+    for (uint32_t i = 0; i < m->head.logs; i++) {
+        logged += fstatat(x->dir, disk_name("log", m->log[i].id).text, &st, 0) == 0
+                      ? (uint64_t)st.st_size
+                      : 0;
     }
-    x->next_id = m->next_id;
+    x->next_id = m->head.next_id;
     if (!allocate(x, logged) || (x->options.read_only && !find_last_bucket(x, m)))
         return false;
     x->replaying = true;
     if (!replay(x, m) || !open_runs(x, m) ||
-        (!x->options.read_only && !index_enter_bucket(x, m->bucket, m->expires)))
+        (!x->options.read_only && !index_enter_bucket(x, m->head.bucket, m->head.expires)))
         return false;
     x->replaying = false;
     return true;
@@ -291,38 +273,32 @@ static bool recover(struct index *x, const struct index_manifest *m)
 
 /* ---- opening and closing ---- */
 
-/* The settings of an existing index; those of a new one are written before any other file. */
-static bool settle(struct index *x, struct index_manifest *m, bool missing)
-{
-    struct index_options *o = &x->options;
-    bool committed = m->note_size > 0 || m->logs > 0;
-    const char *why = NULL;
-
-    if (missing || (o->read_only && !committed)) {
-        if (o->read_only)
-            return index_fail(x, "not an exact index: %s",
-                              missing ? "there is no file manifest" : "nothing was committed");
-        why = index_manifest_write(m, x->dir);
-    }
-    if (committed) {
-        o->keep = m->keep;
-        o->hash = m->hash;
-        o->seed = m->seed;
-    }
-    x->width = o->keep / 32;
-    return !why || index_fail(x, "cannot write manifest: %s", why);
-}
-
+/* An index without a commit is new: its settings are those of the options. */
 static bool read_index(struct index *x, struct index_manifest *m)
 {
-    bool missing = false;
+    struct index_options *o = &x->options;
+    bool missing = false, committed;
     const char *why = index_manifest_read(m, x->dir, &missing);
 
-    if (why && !missing)
-        return index_fail(x, "manifest: %s", why);
-    return settle(x, m, missing) && (m->note_size == 0 || set_note(x, m->note, m->note_size)) &&
-           (x->options.read_only || clean(x, m)) && recover(x, m) &&
-           (x->options.read_only || m->logs > 0 || index_next_log(x));
+    if (missing && !o->read_only) {
+        m->head.next_id = 1;
+        why = index_manifest_write(m, x->dir);
+    }
+    if (why)
+        return missing && o->read_only
+                   ? index_fail(x, "not an exact index: there is no file manifest")
+                   : index_fail(x, "manifest: %s", why);
+    committed = m->head.note_size > 0 || m->head.logs > 0;
+    if (o->read_only && !committed)
+        return index_fail(x, "not an exact index: nothing was committed");
+    if (committed) {
+        o->keep = m->head.keep;
+        o->hash = (uint32_t)m->head.hash;
+        o->seed = m->head.seed;
+    }
+    x->width = o->keep / 32;
+    return set_note(x, m->note, m->head.note_size) && (o->read_only || clean(x, m)) &&
+           recover(x, m) && (o->read_only || committed || index_next_log(x));
 }
 
 static bool open_index(struct index *x)
@@ -387,7 +363,7 @@ bool index_next_log(struct index *x)
     x->full = x->log;
     x->log = (struct index_log){.fd = -1};
     if (!index_log_create(&x->log, x->dir, x->next_id++))
-        return index_fail(x, "cannot write log-%010" PRIu64 ": %s", x->next_id - 1,
+        return index_fail(x, "cannot write %s: %s", disk_name("log", x->next_id - 1).text,
                           strerror(errno));
     x->kept[x->logs].id = x->log.id;
     x->kept[x->logs].size = 0;
@@ -399,32 +375,44 @@ bool index_next_log(struct index *x)
 static bool sync_logs(struct index *x)
 {
     return ((x->full.fd < 0 || index_log_sync(&x->full)) && index_log_sync(&x->log)) ||
-           index_fail(x, "cannot write a log: %s", strerror(errno));
+           index_fail_log(x);
 }
 
 static void describe(const struct index *x, struct index_manifest *m)
 {
-    *m = (struct index_manifest){.keep = x->options.keep,
-                                 .seed = x->options.seed,
-                                 .hash = x->options.hash,
-                                 .next_id = x->next_id,
-                                 .bucket = x->bucket,
-                                 .expires = x->expires,
-                                 .note = x->note,
-                                 .note_size = x->note_size,
-                                 .logs = x->logs};
-    for (uint32_t i = 0; i < x->runs; i++)
-        if (x->run[i] != index_merge_output(x))
-            m->run[m->runs++] = *x->run[i];
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < x->runs; i++) {
+        const struct index_run *r = x->run[i];
+
+        if (r == x->merger.out)
+            continue;
+        m->run[n].id = r->id;
+        m->run[n].keys = r->keys;
+        m->run[n].level = r->level;
+        m->run[n].bucket = r->bucket;
+        m->run[n].expires = r->expires;
+        m->run[n++].fence_sum = r->fence_sum;
+    }
     for (uint32_t i = 0; i < x->logs; i++) {
         m->log[i].id = x->kept[i].id;
         m->log[i].size = x->kept[i].id == x->log.id ? x->log.size : x->kept[i].size;
     }
+    m->note = x->note;
+    m->head.keep = x->options.keep;
+    m->head.hash = x->options.hash;
+    m->head.seed = x->options.seed;
+    m->head.next_id = x->next_id;
+    m->head.bucket = x->bucket;
+    m->head.expires = x->expires;
+    m->head.runs = n;
+    m->head.logs = x->logs;
+    m->head.note_size = x->note_size;
 }
 
 static bool replace_manifest(struct index *x)
 {
-    struct index_manifest *m = malloc(sizeof *m);
+    struct index_manifest *m = calloc(1, sizeof *m);
     const char *why;
     bool ok;
 
@@ -463,9 +451,9 @@ void exact_close(struct index *x)
         return;
     if (x->in_log && !*x->failure)
         (void)replace_manifest(x);
-    index_worker_cancel(&x->writer);
-    index_worker_cancel(&x->merger);
-    index_run_free(x->writer.job.out);
+    index_cancel(&x->writer);
+    index_cancel(&x->merger);
+    index_run_free(x->writer.out);
     for (uint32_t i = 0; i < x->runs; i++)
         index_run_free(x->run[i]);
     index_log_close(&x->log);
