@@ -61,32 +61,24 @@ const char *exact_failure(const struct index *x)
 
 /* ---- memory ---- */
 
-static size_t filters_limit(const struct index *x)
+/* Bytes that filters and fences may still take. The output of a merge replaces its inputs. */
+static int64_t filters_room(const struct index *x)
 {
-    size_t used = 2 * x->table[0].slots * sizeof(struct digest) +
-                  (x->cache_mask + 1) * sizeof *x->cache + FIXED;
-
-    return x->options.memory > used ? x->options.memory - used : 0;
-}
-
-static size_t filters_memory(const struct index *x)
-{
-    size_t sum = 0;
+    size_t used = FIXED + 2 * x->table[0].slots * sizeof(struct digest) +
+                  (x->cache_mask + 1) * sizeof *x->cache;
 
     for (uint32_t i = 0; i < x->runs; i++)
-        if (x->run[i] != x->merger.out) /* replaces its inputs */
-            sum += index_run_memory(x->run[i]);
-    return sum;
+        used += x->run[i] == x->merger.out ? 0 : index_run_memory(x->run[i]);
+    return (int64_t)x->options.memory - (int64_t)used;
 }
 
 /* Return whether the filters of a run of this many keys fit into memory, after dropping those of
  * larger runs. */
 bool index_make_room(struct index *x, uint64_t keys)
 {
-    size_t wanted =
-        (size_t)(keys / PAGE_KEYS + 1) * (sizeof(uint64_t) + sizeof(struct index_page_filter));
+    size_t page = sizeof(uint64_t) + sizeof(struct index_page_filter);
 
-    while (filters_memory(x) + wanted > filters_limit(x)) {
+    while ((int64_t)((keys / PAGE_KEYS + 1) * page) > filters_room(x)) {
         struct index_run *largest = NULL;
 
         for (uint32_t i = 0; i < x->runs; i++)
@@ -129,25 +121,23 @@ static void drop_expired(struct index *x)
     memset(x->cache, 0, (x->cache_mask + 1) * sizeof *x->cache);
 }
 
-static uint64_t bytes_of_bucket(const struct index *x, uint64_t bucket)
+/* Of the runs of a bucket, or of all buckets from it on. */
+static uint64_t bytes_of(const struct index *x, uint64_t bucket, bool and_later)
 {
     uint64_t sum = 0;
 
     for (uint32_t i = 0; i < x->runs; i++)
-        if (x->run[i]->bucket == bucket && x->run[i] != x->merger.out)
+        if ((x->run[i]->bucket == bucket || (and_later && x->run[i]->bucket > bucket)) &&
+            x->run[i] != x->merger.out)
             sum += index_run_bytes(x->run[i]);
     return sum;
 }
 
 static uint64_t live_bytes(const struct index *x)
 {
-    uint64_t sum = 0;
+    uint64_t keys = x->table[0].keys + x->table[1].keys; /* in a log, and soon in a run */
 
-    for (uint32_t i = 0; i < x->runs; i++)
-        if (x->run[i] != x->merger.out)
-            sum += index_run_bytes(x->run[i]);
-    return sum +
-           (x->table[0].keys + x->table[1].keys) * 2 * sizeof(struct digest); /* log and run */
+    return bytes_of(x, 0, true) + keys * 2 * sizeof(struct digest);
 }
 
 /* Leave enough of the limit for the largest merge, which is that of a bucket. */
@@ -202,7 +192,7 @@ bool index_freeze(struct index *x)
     x->active = full == &x->table[0] ? &x->table[1] : &x->table[0];
     begin_bucket(x, x->bucket, x->expires);
     if (x->options.disk &&
-        bytes_of_bucket(x, x->bucket) + full->keys * sizeof(struct digest) >= x->options.disk / 32)
+        bytes_of(x, x->bucket, false) + full->keys * sizeof(struct digest) >= x->options.disk / 32)
         begin_bucket(x, x->bucket + 1, x->expires);
     return (x->replaying || index_next_log(x)) && stay_within_disk(x);
 }
