@@ -63,7 +63,8 @@ static bool clean(struct index *x, const struct index_manifest *m)
         if (!m && is_data)
             ok = index_fail(x, "damaged: the file manifest is missing; restore the directory from "
                                "a copy, or name a new one");
-        else if (!m && *name != '.' && strcmp(name, "lock") && strcmp(name, "manifest.new"))
+        else if (!m && *name != '.' && strcmp(name, "lock") != 0 &&
+                 strcmp(name, "manifest.new") != 0)
             ok = index_fail(x, "not an exact index: it has a file %s; name a new directory", name);
     }
     if (list)
