@@ -257,6 +257,11 @@ bool store_size(struct store *store, uint64_t *keys)
     return !store->unlisted && store_try(store, measure, keys);
 }
 
+bool store_is_hashed(const struct store *store)
+{
+    return store->backend->hashed;
+}
+
 struct listing {
     store_taker take;
     void *context;
@@ -272,7 +277,9 @@ static enum outcome list(struct store *store, void *work)
 bool store_list(struct store *store, store_taker take, void *context)
 {
     if (store->unlisted)
-        return store_refuse(store, "cannot list keys with list=no; remove it from the URL");
+        return store_refuse(store, store->backend->hashed
+                                       ? "cannot list keys: an index contains only their hashes"
+                                       : "cannot list keys with list=no; remove it from the URL");
     return store_try(store, list, &(struct listing){take, context});
 }
 
