@@ -31,6 +31,7 @@ struct keyfile {
     double latency;
     unsigned long batch; /* keys of one call */
     struct key_index index;
+    void *set; /* of store_options.set, which replaces the data; or NULL */
 };
 
 static struct weir_bytes key_at(const void *context, uint64_t at)
@@ -115,6 +116,15 @@ struct key_question {
     enum outcome outcome;
 };
 
+static bool is_member(const struct store *store, struct weir_bytes key)
+{
+    const struct keyfile *f = store->own;
+
+    if (f->set)
+        return store->options.set->contains(f->set, key);
+    return f->sorted ? search(f, key) : index_find(&f->index, key, NULL);
+}
+
 static void find_all(void *context)
 {
     struct key_question *q = context;
@@ -128,8 +138,7 @@ static void find_all(void *context)
                 return;
             }
         }
-        bool member = f->sorted ? search(f, q->keys[i]) : index_find(&f->index, q->keys[i], NULL);
-        q->answers[i] = member ? WEIR_MEMBER : WEIR_OTHER;
+        q->answers[i] = is_member(q->store, q->keys[i]) ? WEIR_MEMBER : WEIR_OTHER;
     }
 }
 
@@ -138,7 +147,7 @@ static enum outcome read_keys(struct store *store, void (*act)(void *context), v
 {
     const struct keyfile *f = store->own;
 
-    if (f->folded)
+    if (f->folded || f->set)
         act(context);
     else if (!mapped_read(&f->file, act, context))
         return store_fail(
@@ -225,6 +234,7 @@ static bool open_file(struct store *store)
         return store_refuse(store, "out of memory");
     f->file.fd = -1;
     f->end = store->options.nul ? '\0' : '\n';
+    store->unlisted |= store->options.set != NULL;
     f->strip_cr = store->options.strip_cr;
     if (!read_latency(url_value(&store->url, "latency"), &f->latency) ||
         !read_batch(url_value(&store->url, "batch"), &f->batch))
@@ -251,6 +261,32 @@ static enum outcome fold_all(struct store *store)
         return store_fail(store, STORE_REFUSED, "the file changed while it was read; try again");
     if (!f->folded)
         return store_fail(store, STORE_REFUSED, "out of memory");
+    mapped_close(&f->file);
+    return STORE_OK;
+}
+
+static void make_set(void *context)
+{
+    struct store *store = context;
+    struct keyfile *f = store->own;
+    struct store_why why = {store->failure, sizeof store->failure};
+
+    f->set = store->options.set->open(store->options.set_how, f->data, f->size, why);
+}
+
+/* The file is not used after that. */
+static enum outcome replace_by_set(struct store *store)
+{
+    struct keyfile *f = store->own;
+    char why[sizeof store->failure];
+
+    if (!mapped_read(&f->file, make_set, store))
+        return store_fail(store, STORE_REFUSED, "the file changed while it was read; try again");
+    if (!f->set) {
+        memcpy(why, store->failure, sizeof why);
+        return store_fail(store, STORE_REFUSED, "%s", why);
+    }
+    f->ready = true;
     mapped_close(&f->file);
     return STORE_OK;
 }
@@ -309,6 +345,8 @@ static enum outcome make_ready(struct store *store)
     f->data = f->file.data;
     f->size = f->file.size;
     outcome = reject_foreign(store);
+    if (outcome == STORE_OK && store->options.set)
+        return replace_by_set(store);
     if (outcome == STORE_OK && store->options.fold)
         outcome = fold_all(store);
     if (outcome == STORE_OK)
@@ -330,6 +368,8 @@ static void close_file(struct store *store)
 
     mapped_close(&f->file);
     index_close(&f->index);
+    if (f->set)
+        store->options.set->close(f->set);
     free(f->folded);
     free(f);
 }

@@ -20,6 +20,20 @@
 
 struct store;
 
+/* Where to write a message. */
+struct store_why {
+    char *text;
+    size_t size;
+};
+
+/* Answers for a file of keys, instead of equality of bytes. */
+struct store_set {
+    /* Make it from the text of the file. NULL after a message. */
+    void *(*open)(const void *how, const char *text, size_t size, struct store_why why);
+    bool (*contains)(const void *set, struct weir_bytes key);
+    void (*close)(void *set);
+};
+
 struct store_options {
     double timeout;    /* seconds for one call */
     unsigned attempts; /* per call; after a failure one per call until a call succeeds */
@@ -29,6 +43,8 @@ struct store_options {
      * memory. May be NULL. */
     char *(*fold)(const void *how, const char *text, size_t *size);
     const void *how;
+    const struct store_set *set; /* files of keys: answers; others reject it. NULL: equal keys */
+    const void *set_how;
     bool (*interrupted)(void); /* whether to stop early; may be NULL */
 };
 

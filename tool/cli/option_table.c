@@ -283,6 +283,7 @@ const struct option_row option_rows[] = {
     {"header", 0, NULL, TAKES_RECORDS, "treat the first record of each file as a header: pass it, do not count it", NULL, AT(records.header)},
     {"explain", 0, NULL, TAKES_RECORDS, "print how the first five records are read, and do nothing else", NULL, AT(explain)},
     {"key-as", 0, "NAME,...", TAKES_RECORDS, "compare each field of the key as url, host, domain, nfc (Unicode) or ip", NULL, AT(records.key_as)},
+    {"cidr", 0, NULL, TAKES_FIXED | TAKES_KEYS | TAKES_ASK | TAKES_CHECK, "keys are IP addresses and networks such as 10.0.0.0/8, which contain addresses", NULL, AT(records.cidr)},
     {"ignore-case", 0, NULL, TAKES_RECORDS, "compare keys without regard to case", NULL, AT(records.ignore_case)},
     {"ignore-space", 0, NULL, TAKES_RECORDS, "trim keys, and treat each run of white space in them as one blank", NULL, AT(records.ignore_space)},
     {"keep-cr", 0, NULL, TAKES_RECORDS, "keep a CR before the line break in the key (default: strip it)", NULL, AT(records.keep_cr)},

@@ -304,19 +304,19 @@ void networks_count(struct networks *n, const struct batch *b)
     }
 }
 
-void networks_report(const struct networks *n)
+void networks_report(const struct networks *n, const char *fix)
 {
     unsigned long long line = n->line, others = n->count - 1;
     const char *at_least = n->looked_at == LOOKED_AT ? "at least " : "";
 
     if (n->count == 1)
         note("%s: line %llu \"%s\" is a network: only this text matches, not the addresses inside "
-             "it; list them one by one",
-             n->name, line, n->text);
+             "it; %s matches those",
+             n->name, line, n->text, fix);
     else if (n->count > 1)
         note("%s: line %llu \"%s\" and %s%llu more %s networks: only these texts match, not the "
-             "addresses inside; list them one by one",
-             n->name, line, n->text, at_least, others, others == 1 ? "key are" : "keys are");
+             "addresses inside; %s matches those",
+             n->name, line, n->text, at_least, others, others == 1 ? "key are" : "keys are", fix);
 }
 
 void networks_report_store(const char *url)
@@ -334,5 +334,5 @@ void networks_report_store(const char *url)
          at = end + 1, line++)
         if (looks_like_network(at, (size_t)(end - at)) && n.count++ == 0)
             keep_first(&n, path, line, at, (size_t)(end - at));
-    networks_report(&n);
+    networks_report(&n, "--cidr");
 }

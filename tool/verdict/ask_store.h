@@ -19,6 +19,9 @@ struct asker *asker_open(const char *url, const struct store_patience *p, const 
 void asker_close(struct asker *a);
 struct store *asker_store(const struct asker *a);
 
+/* With --cidr: print notes on the lines of its file. */
+void asker_tell_list(const struct asker *a);
+
 /* Its URL without secrets. */
 const char *asker_name(const struct asker *a);
 
