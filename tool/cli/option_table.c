@@ -298,7 +298,7 @@ const struct option_row option_rows[] = {
     {"invert", 0, NULL, TAKES_KEYS, "pass the records whose key is not in the filter", NULL, AT(set.invert)},
     {"which", 0, NULL, TAKES_ASK, "look up keys in many filters and print which have each key", NULL, AT(ask.which)},
     {"any", 0, NULL, TAKES_ASK, "look up keys in many filters and print whether any has each key", NULL, AT(ask.any)},
-    {"keys", 0, "FILE", TAKES_KEYS, "build the filter from the keys in this file, one per line", NULL, AT(set.keys)},
+    {"keys", 0, "KEYFILE", TAKES_KEYS, "build the filter from the keys in this file, one per line, or the fields of keys:FILE?field=1&delimiter=:", NULL, AT(set.keys)},
     {"fixed", 0, NULL, TAKES_FIXED, "build a set that never changes: smaller and faster to look up", NULL, AT(set.fixed)},
     {"strict", 0, "URL|KEYFILE", TAKES_KEYS, "confirm each hit in this store or file of keys, so that no false positive passes", NULL, AT(set.strict)},
     {"max-wait", 0, "TIME", TAKES_CHECK, "let a record wait at most this long for a batch of lookups (default: 10ms)", .read = read_max_wait, .expected = "a time, such as 5ms or 1s"},

@@ -228,10 +228,11 @@ int cmd_check(const struct options *o)
     if (o->state.path && !lock_file(o->state.path))
         return EXIT_ERROR;
     asker = asker_open(url, &o->patience, &o->records);
-    if (asker && !o->verbosity.quiet && o->records.cidr)
+    if (asker && !o->verbosity.quiet) {
         asker_tell_list(asker);
-    else if (asker && !o->verbosity.quiet)
-        networks_report_store(url);
+        if (!o->records.cidr)
+            networks_report_store(url);
+    }
     status = asker ? check(o, asker) : EXIT_ERROR;
     asker_close(asker);
     return status;

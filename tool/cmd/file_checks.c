@@ -172,16 +172,14 @@ static bool changes_operand(const struct options *o)
 /* The input that is this file, or NULL. */
 static const char *find_input(const struct options *o, const struct stat *out)
 {
-    const char *const options[] = {o->set.keys, o->count.query};
-    const char *const stores[] = {o->set.strict, o->check.store};
+    const char *const stores[] = {o->set.strict, o->check.store, o->set.keys};
 
     for (int i = changes_operand(o); i < o->operands; i++)
         if (is_same(o->operand[i], out))
             return o->operand[i];
-    for (int i = 0; i < 2; i++)
-        if (options[i] && is_same(options[i], out))
-            return options[i];
-    for (int i = 0; i < 2; i++)
+    if (o->count.query && is_same(o->count.query, out))
+        return o->count.query;
+    for (int i = 0; i < 3; i++)
         if (stores[i] && is_in_store(stores[i], out))
             return stores[i];
     return is_same("-", out) ? "-" : NULL;

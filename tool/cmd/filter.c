@@ -39,28 +39,31 @@ static bool is_fixed(const struct options *o)
            !(o->filter.algorithm || o->filter.memory || o->filter.sets || o->filter.importance);
 }
 
-static bool build_fixed(const struct options *o, struct inputs inputs, struct shards *shards,
+static bool build_fixed(const struct options *o, struct run *r, struct shards *shards,
                         struct prefix_lengths *prefixes)
 {
     struct building building = {0};
-    struct run r = run_of_keys(o, inputs);
     bool built = keyset_begin(o, &building, shards);
 
     building.prefixes = prefixes;
-    r.verdict = verdict_by_builder(&building);
-    built = built && run(&r, NULL) == EXIT_FINE && !signals_caught() && building_finish(&building);
+    r->verdict = verdict_by_builder(&building);
+    built = built && run(r, NULL) == EXIT_FINE && !signals_caught() && building_finish(&building);
     building_close(&building);
     return built;
 }
 
 static bool build(const struct options *o, struct shards *shards, struct prefix_lengths *prefixes)
 {
-    char *file = (char *)(uintptr_t)o->set.keys;
+    const char *path;
+    char *file;
     struct inputs inputs = {&file, 1};
     struct run r = run_of_keys(o, inputs);
 
+    if (!list_of_keys(o->set.keys, &r.records, &path))
+        return false;
+    file = (char *)(uintptr_t)path;
     if (is_fixed(o))
-        return build_fixed(o, inputs, shards, prefixes);
+        return build_fixed(o, &r, shards, prefixes);
     return keyset_open(o, inputs, shards) &&
            run_filter(&r,
                       (struct filtering){

@@ -26,6 +26,7 @@ struct asker {
     enum silence silence;
     bool stopped;                        /* it did not answer, and this ends the run */
     struct network_list_counts networks; /* with --cidr */
+    uint64_t skipped;                    /* lines of a file of keys */
 
     uint64_t hits, refuted;                /* answers, and the number of "other" among them */
     uint64_t different;                    /* lower limit of the keys that were refuted: bits of */
@@ -145,8 +146,34 @@ static bool can_hold_networks(const struct store *store, const struct records *r
                   store_name(store));
 }
 
+bool list_of_keys(const char *text, struct records *lines, const char **path)
+{
+    struct keys_address address;
+    char why[1024];
+
+    *path = text;
+    if (strncasecmp(text, "keys:", 5) != 0)
+        return true;
+    if (!store_parse_keys(text, &address, why, sizeof why))
+        return reject("%s", why);
+    if (!address.path)
+        return reject("out of memory");
+    *path = address.path; /* until the run ends, like the field */
+    if (address.field) {
+        lines->key = address.field;
+        lines->format = address.delimiter == ',' ? FORMAT_CSV
+                        : address.delimiter      ? FORMAT_DELIMITED
+                                                 : FORMAT_LINES;
+        lines->delimiter = address.delimiter;
+    }
+    return true;
+}
+
 void asker_tell_list(const struct asker *a)
 {
+    if (a->skipped)
+        note("%s: %llu line%s without the field left out", store_name(a->store),
+             (unsigned long long)a->skipped, a->skipped == 1 ? "" : "s");
     network_list_tell(&a->networks, store_name(a->store));
 }
 
@@ -164,6 +191,7 @@ struct asker *asker_open(const char *url, const struct store_patience *p, const 
                                     .attempts = p->retries + 1,
                                     .nul = r->nul,
                                     .strip_cr = records_strip_cr(r),
+                                    .skipped = r->skip ? &a->skipped : NULL,
                                     .fold = unifies(r) ? unify_keys : NULL,
                                     .how = r,
                                     .set = r->cidr ? &network_list_set : NULL,
