@@ -137,7 +137,8 @@ static bool take(void *context, struct batch *b)
 
 static bool wants_rest(void *context)
 {
-    return is_to_stop(context) || run_wants_checkpoint(context) || run_wants_metrics(context);
+    return is_to_stop(context) || run_wants_checkpoint(context) || run_wants_metrics(context) ||
+           signals_reopen();
 }
 
 static bool rest(void *context)
@@ -146,6 +147,8 @@ static bool rest(void *context)
 
     if (is_to_stop(r))
         return stop_full(r);
+    if (signals_reopen() && !run_reopen(r))
+        return false;
     if (run_wants_checkpoint(r) && !run_checkpoint(r))
         return false;
     if (run_wants_metrics(r))
