@@ -189,6 +189,29 @@ struct store_stats store_stats(const struct store *store)
     return store->stats;
 }
 
+bool store_parse_keys(const char *address, struct keys_address *parts, char *why, size_t size)
+{
+    struct store store = {.backend = &backend_keys};
+    bool ok = read_address(&store, address, why, size);
+
+    *parts = (struct keys_address){NULL};
+    if (ok && !(check_parameters(&store) && backend_keys.open(&store))) {
+        snprintf(why, size, "%s", store.failure);
+        ok = false;
+    }
+    if (ok) {
+        const char *field = url_value(&store.url, "field");
+
+        parts->path = strdup(store.url.path);
+        parts->field = field ? strdup(field) : NULL;
+        parts->delimiter = keyfile_delimiter(&store);
+    }
+    if (store.own)
+        backend_keys.close(&store);
+    url_close(&store.url);
+    return ok;
+}
+
 /* ---- answer ---- */
 
 struct store_question {

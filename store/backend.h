@@ -53,6 +53,9 @@ struct backend {
 extern const struct backend backend_sqlite, backend_postgres, backend_redis, backend_keys,
     backend_exact;
 
+/* delimiter= of an open store of this type. */
+char keyfile_delimiter(const struct store *store);
+
 /* ---- retry.c ---- */
 
 /* Record why it failed, without secrets and line breaks. Returns the outcome. */

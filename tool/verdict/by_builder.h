@@ -5,6 +5,7 @@
 
 #include <weir/build.h>
 
+#include "pipe/network.h"
 #include "state/spill.h"
 #include "state/shards.h"
 #include "verdict/verdict.h"
@@ -27,6 +28,7 @@ struct building {
     struct shard_keys *keys;
     enum weir_status *status;
     struct weir_error *error;
+    struct prefix_lengths *prefixes; /* keys are networks, of these lengths; NULL: they are not */
 };
 
 /* Begin `count` filters of this spec, which has a seed. False after a message. */
