@@ -293,7 +293,8 @@ static int load_import_head(struct rm_ctx *ctx, struct rm_string **argv, struct 
 {
     struct weir_bytes head = arg_bytes(argv[3]);
     uint64_t most = server_obeys(ctx) ? 0 : settings_largest();
-    struct chain *c = import_open(cuckoo);
+    struct chain *c =
+        (struct chain *)import_open(cuckoo ? &family_imported_cuckoo : &family_imported_bloom);
     bool bad = false;
 
     if (c && (cuckoo ? read_cuckoo_head : read_bloom_head)(c, head, most, &bad) &&

@@ -72,7 +72,8 @@ static void refuse_shards(struct weir_error *error)
     error->status = WEIR_UNSUPPORTED;
 }
 
-static struct value *read(struct image_in *in, struct weir_error *error)
+static struct value *read(const struct family *family, struct image_in *in,
+                          struct weir_error *error)
 {
     weir_filter *w = NULL;
     struct once *once = NULL;
@@ -80,6 +81,7 @@ static struct value *read(struct image_in *in, struct weir_error *error)
     bool good = true;
     uint32_t kind;
 
+    (void)family;
     while (good && (kind = image_kind(in)) != 0) {
         if (kind == UINT32_MAX)
             good = false, image_refuse(error, "not a weir file, or truncated");
@@ -139,6 +141,7 @@ static size_t blocks(const struct value *v)
 
 const struct family family_filter = {
     .type = "weir-filt",
+    .encoding = IMAGE_ENCODING,
     .write = write,
     .read = read,
     .copy = copy,

@@ -57,15 +57,6 @@ void items_times(const struct items *items, size_t from, size_t n, uint64_t *tim
         arg_u64(items->argv[words_of(items) * (from + i)], &times[i]);
 }
 
-static uint64_t word(const uint8_t *at)
-{
-    uint64_t value = 0;
-
-    for (int i = 7; i >= 0; i--)
-        value = value << 8 | at[i];
-    return value;
-}
-
 void items_keys(const struct items *items, size_t from, size_t n, const weir_filter *w,
                 struct weir_key *keys)
 {
@@ -76,8 +67,8 @@ void items_keys(const struct items *items, size_t from, size_t n, const weir_fil
         bytes[i] = arg_bytes(item(items, from + i));
     if (items->hashed)
         for (size_t i = 0; i < n; i++)
-            keys[i] = (struct weir_key){word(bytes[i].data),
-                                        word((const uint8_t *)bytes[i].data + 8), 1, 0};
+            keys[i] = (struct weir_key){load_number(bytes[i].data, 8),
+                                        load_number((const uint8_t *)bytes[i].data + 8, 8), 1, 0};
     else
         weir_hash_many(w, bytes, n, keys);
     for (size_t i = 0; items->weighted && i < n; i++)

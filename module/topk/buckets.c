@@ -7,17 +7,6 @@
 #include "topk/top_value.h"
 #include "value/redisbloom.h"
 
-uint32_t load32(const uint8_t *at)
-{
-    return (uint32_t)at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24;
-}
-
-void store32(uint8_t *at, uint32_t number)
-{
-    for (int i = 0; i < 4; i++)
-        at[i] = (uint8_t)(number >> 8 * i);
-}
-
 /* SplitMix64. */
 static uint64_t next_random(struct top *t)
 {
