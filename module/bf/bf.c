@@ -201,10 +201,8 @@ static bool nothing_follows(struct image_in *in)
 
 static struct value *read_bytes(struct rm_ctx *ctx, struct weir_bytes bytes)
 {
-    struct image_in in = {.next = nothing_follows,
-                          .data = bytes.data,
-                          .size = bytes.size,
-                          .most = server_obeys(ctx) ? 0 : settings_largest()};
+    struct image_in in = {
+        .next = nothing_follows, .data = bytes.data, .size = bytes.size, .most = server_limit(ctx)};
     struct weir_error error;
 
     return image_read(&family_bloom, &in, &error);

@@ -71,10 +71,8 @@ static int cf_del(struct rm_ctx *ctx, struct rm_string **argv, int argc)
     struct chain *c = o.value;
     if (o.loading)
         return key_refuse(ctx, &o);
-    if (!c) {
-        rm.ReplyWithError(ctx, "Not found");
-        return key_close(&o);
-    }
+    if (!c)
+        return key_end(&o, rm.ReplyWithError(ctx, "Not found"));
     bool there = chain_remove(c, cf_hash(c, argv[2]));
     reply_bool(ctx, there);
     if (there)
@@ -135,10 +133,8 @@ static int cf_compact(struct rm_ctx *ctx, struct rm_string **argv, int argc)
     struct chain *c = o.value;
     if (o.loading)
         return key_refuse(ctx, &o);
-    if (!c) {
-        rm.ReplyWithError(ctx, "Cuckoo filter was not found");
-        return key_close(&o);
-    }
+    if (!c)
+        return key_end(&o, rm.ReplyWithError(ctx, "Cuckoo filter was not found"));
     if (chain_compact(c))
         key_changed(ctx, argv[1], &c->is, "cf.compact");
     reply_ok(ctx);

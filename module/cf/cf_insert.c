@@ -32,7 +32,7 @@ static struct chain *create(struct rm_ctx *ctx, struct rm_string *name, struct o
                             const struct chain_request *request)
 {
     struct weir_error error;
-    struct chain *c = chain_open(request, server_obeys(ctx) ? 0 : settings_largest(), &error);
+    struct chain *c = chain_open(request, server_limit(ctx), &error);
     char seed[32];
 
     if (!c) {
@@ -244,10 +244,8 @@ static int insert(struct rm_ctx *ctx, struct rm_string **argv, int argc,
 
     if (o.wrong)
         return key_refuse(ctx, &o);
-    if (!c && !in->creates) {
-        rm.ReplyWithError(ctx, "ERR not found");
-        return key_close(&o);
-    }
+    if (!c && !in->creates)
+        return key_end(&o, rm.ReplyWithError(ctx, "ERR not found"));
     if (!c && !(c = create_missing(ctx, argv[1], &o, in)))
         return key_close(&o);
     if (insert_items(ctx, c, in, argv, argc) || !o.value)

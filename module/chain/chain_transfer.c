@@ -292,12 +292,11 @@ static int load_import_head(struct rm_ctx *ctx, struct rm_string **argv, struct 
                             bool cuckoo)
 {
     struct weir_bytes head = arg_bytes(argv[3]);
-    uint64_t most = server_obeys(ctx) ? 0 : settings_largest();
     struct chain *c =
         (struct chain *)import_open(cuckoo ? &family_imported_cuckoo : &family_imported_bloom);
     bool bad = false;
 
-    if (c && (cuckoo ? read_cuckoo_head : read_bloom_head)(c, head, most, &bad) &&
+    if (c && (cuckoo ? read_cuckoo_head : read_bloom_head)(c, head, server_limit(ctx), &bad) &&
         type_of(c->is.family)) {
         value_put(o->key, &c->is);
         return loaded(ctx, argv[1], &c->is);

@@ -18,15 +18,11 @@ static int create(struct rm_ctx *ctx, struct rm_string *name, uint64_t width, ui
 
     if (o.loading)
         return key_refuse(ctx, &o);
-    if (o.value || o.wrong) {
-        rm.ReplyWithError(ctx, "CMS: key already exists");
-        return key_close(&o);
-    }
-    c = counts_open(width, depth, server_obeys(ctx) ? 0 : settings_largest(), &error);
-    if (!c) {
-        rm.ReplyWithError(ctx, "CMS: Insufficient memory to create the key");
-        return key_close(&o);
-    }
+    if (o.value || o.wrong)
+        return key_end(&o, rm.ReplyWithError(ctx, "CMS: key already exists"));
+    c = counts_open(width, depth, server_limit(ctx), &error);
+    if (!c)
+        return key_end(&o, rm.ReplyWithError(ctx, "CMS: Insufficient memory to create the key"));
     value_put(o.key, &c->is);
     rm.Replicate(ctx, "CMS.INITBYDIM", "sll", name, (long long)width, (long long)depth);
     key_told(ctx, name, &c->is, "cms.init");
@@ -99,10 +95,8 @@ static int cms_incrby(struct rm_ctx *ctx, struct rm_string **argv, int argc)
     if (!c)
         return RM_OK;
     why = check_numbers(argv, argc);
-    if (why) {
-        rm.ReplyWithError(ctx, why);
-        return key_close(&o);
-    }
+    if (why)
+        return key_end(&o, rm.ReplyWithError(ctx, why));
     rm.ReplyWithArray(ctx, (argc - 2) / 2);
     for (int i = 2; i < argc; i += 2) {
         struct weir_bytes item = arg_bytes(argv[i]);

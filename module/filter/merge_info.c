@@ -187,10 +187,8 @@ int command_info(struct rm_ctx *ctx, struct rm_string **argv, int argc)
     if (o.wrong)
         return key_refuse(ctx, &o);
     const struct filter_value *f = o.value;
-    if (!f) {
-        reply_code(ctx, WEIRNOKEY);
-        return key_close(&o);
-    }
+    if (!f)
+        return key_end(&o, reply_code(ctx, WEIRNOKEY));
     struct weir_stats stats = weir_stats_of(f->w);
     if (argc == 3) {
         reply_info(ctx, f, &stats, field);

@@ -94,7 +94,6 @@ uint64_t items_print(const struct items *items)
 struct filter_value *filter_create(struct rm_ctx *ctx, const char *text, size_t size,
                                    struct weir_error *error)
 {
-    uint64_t most = server_obeys(ctx) ? 0 : settings_largest();
     char spec[WEIR_SPEC_MAX];
     struct filter_value *f;
     uint64_t bytes;
@@ -107,7 +106,7 @@ struct filter_value *filter_create(struct rm_ctx *ctx, const char *text, size_t 
     }
     memcpy(spec, text, size);
     spec[size] = '\0';
-    if (filter_open(&w, spec, most, &bytes, error) != WEIR_OK)
+    if (filter_open(&w, spec, server_limit(ctx), &bytes, error) != WEIR_OK)
         return NULL;
     f = filter_value_of(w, bytes);
     if (!f)
@@ -135,10 +134,8 @@ static int command_create(struct rm_ctx *ctx, struct rm_string **argv, int argc)
     }
     struct weir_bytes text = arg_bytes(argv[2]);
     struct filter_value *f = filter_create(ctx, text.data, text.size, &error);
-    if (!f) {
-        reply_failure(ctx, &error);
-        return key_close(&o);
-    }
+    if (!f)
+        return key_end(&o, reply_failure(ctx, &error));
     value_put(o.key, &f->is);
     weir_config(f->w, spec, sizeof spec);
     reply_ok(ctx);

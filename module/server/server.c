@@ -74,6 +74,11 @@ bool server_obeys(struct rm_ctx *ctx)
     return rm.GetContextFlags(ctx) & (RM_CTX_REPLICATED | RM_CTX_LOADING | RM_CTX_ASYNC_LOADING);
 }
 
+uint64_t server_limit(struct rm_ctx *ctx)
+{
+    return server_obeys(ctx) ? 0 : settings_largest();
+}
+
 uint64_t server_time(void)
 {
     static uint64_t started; /* the monotonic clock, by the server's */

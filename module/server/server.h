@@ -26,6 +26,9 @@ uint64_t server_bytes(void *block);
 /* Is the command from a master or an AOF? It was allowed there, so no limits apply here. */
 bool server_obeys(struct rm_ctx *ctx);
 
+/* Maximum bytes of a value that a command creates: LARGEST, or 0 for no limit. */
+uint64_t server_limit(struct rm_ctx *ctx);
+
 /* Milliseconds since 1970: the server's clock at the first call, plus the time elapsed since.
  * Setting the clock of a running server changes nothing. */
 uint64_t server_time(void);

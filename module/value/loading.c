@@ -237,9 +237,9 @@ const struct family family_loading = {
 
 bool transfer_fits(struct rm_ctx *ctx, uint64_t bytes)
 {
-    uint64_t most = settings_largest();
+    uint64_t most = server_limit(ctx);
 
-    return most == 0 || server_obeys(ctx) || bytes / 2 <= most; /* checksums are less than half */
+    return most == 0 || bytes / 2 <= most; /* checksums are less than half */
 }
 
 struct load_job {
@@ -306,7 +306,7 @@ int transfer_finish(struct rm_ctx *ctx, struct rm_string **argv, int argc, struc
     j->is.discard = discard_load;
     j->l = l;
     j->last = new_chunk(chunk.data, chunk.size);
-    j->most = server_obeys(ctx) ? 0 : settings_largest();
+    j->most = server_limit(ctx);
     job_add_input(&j->is, 1, &l->is);
     if (j->last)
         return job_start(ctx, argv, argc, &j->is, l->have + chunk.size);

@@ -124,6 +124,13 @@ bool keys_were_asked(struct rm_ctx *ctx, struct rm_string **argv, int argc);
 /* Close a key. Returns RM_OK, the result of a command. */
 int key_close(struct opened *o);
 
+/* Close a key after the reply of a command; returns `reply`, which is RM_OK. */
+static inline int key_end(struct opened *o, int reply)
+{
+    key_close(o);
+    return reply;
+}
+
 /* Reply that the key has another type, is being loaded or busy, and close it. */
 int key_refuse(struct rm_ctx *ctx, struct opened *o);
 
