@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "pipe/csv.h"
-#include "pipe/fields.h"
+#include "pipe/pick.h"
 #include "pipe/scan.h"
 
 #define SIZE 600

@@ -9,7 +9,6 @@
 #include "cmd/commands.h"
 #include "cmd/sets.h"
 #include "state/files.h"
-#include "state/lock.h"
 #include "state/replace.h"
 
 /* ---- weir build ---- */

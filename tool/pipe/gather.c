@@ -1,5 +1,5 @@
-/* gather.c - see gather.h. */
-#include "pipe/gather.h"
+/* gather.c - fill a batch with the records of the open file: see read.h. */
+#include "pipe/read.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "cli/messages.h"
-#include "pipe/threads.h"
 
 #define FILL_EVERY 1.0 /* seconds; counting cells takes milliseconds */
 

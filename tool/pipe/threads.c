@@ -1,5 +1,5 @@
-/* threads.c - see threads.h. */
-#include "pipe/threads.h"
+/* threads.c - the stages on any number of threads: see pipe.h. */
+#include "pipe/pipe.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

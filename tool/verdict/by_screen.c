@@ -7,10 +7,10 @@
 
 #include "cli/json_text.h"
 #include "cli/messages.h"
-#include "state/spill.h"
+#include "state/shards.h"
 #include "state/files.h"
 #include "cli/units.h"
-#include "verdict/by_builder.h"
+#include "verdict/by_filter.h"
 
 static void learn(void *context, const struct weir_bytes *keys, size_t n)
 {
