@@ -73,6 +73,11 @@ struct handle_kind {
     enum weir_status (*check_open)(const void *record, struct weir_error *error);
 };
 
+/* The functions that every kind has, by these names. */
+#define HANDLE_FUNCTIONS                                                                           \
+    .size = size_of, .begin = begin, .copy = copy, .reset = reset, .check_merge = check_merge,     \
+    .merge = merge, .save_words = save_words, .fits = fits
+
 /* The record of an open handle. */
 static inline const void *handle_record(const struct handle *handle)
 {

@@ -176,16 +176,9 @@ const struct handle_kind sketch_kind = {
     .grammar = &sketch_grammar,
     .parts = {WEIR_PART_COUNTS, WEIR_PART_TOP},
     .record = offsetof(weir_sketch, config),
-    .size = size_of,
-    .begin = begin,
-    .copy = copy,
-    .reset = reset,
-    .check_merge = check_merge,
-    .merge = merge,
-    .save_words = save_words,
+    HANDLE_FUNCTIONS,
     .put = put_cells,
     .is_part = is_part,
-    .fits = fits,
     .load = load,
 };
 
