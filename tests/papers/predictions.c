@@ -14,7 +14,6 @@
 
 #include "support/zipf.h"
 #include "theory/sets.h"
-#include "theory/bounds.h"
 #include "theory/sampled.h"
 
 #define SEED 20120413

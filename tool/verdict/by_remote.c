@@ -11,7 +11,7 @@
 
 #include "cli/messages.h"
 #include "cli/signals.h"
-#include "cli/json_text.h"
+#include "cli/print.h"
 #include "state/state.h"
 #include "verdict/by_filter.h"
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <weir/hash.h>
 
-#include "cli/json_text.h"
+#include "cli/print.h"
 #include "cli/messages.h"
 #include "state/shards.h"
 #include "state/files.h"
