@@ -141,8 +141,6 @@ int bf_reserve(struct rm_ctx *ctx, struct rm_string **argv, int argc)
     struct chain_request request = bf_request();
     const char *why;
 
-    if (argc < 4)
-        return rm.WrongArity(ctx);
     why = parse_reserve(&request, argv, argc);
     if (why)
         return bf_refuse(ctx, why);

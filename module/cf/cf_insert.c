@@ -117,7 +117,7 @@ int cf_reserve(struct rm_ctx *ctx, struct rm_string **argv, int argc)
     const char *why;
     struct chain *c;
 
-    if (argc < 3 || argc % 2 == 0)
+    if (argc % 2 == 0)
         return rm.WrongArity(ctx);
     why = parse_reserve(&request, argv, argc);
     if (why)
@@ -257,7 +257,7 @@ static int add_one(struct rm_ctx *ctx, struct rm_string **argv, int argc, bool u
 {
     struct cf_insertion in = {.creates = true, .unless_there = unless_there, .items = 2};
 
-    return argc == 3 ? insert(ctx, argv, argc, &in) : rm.WrongArity(ctx);
+    return insert(ctx, argv, argc, &in);
 }
 
 int cf_add(struct rm_ctx *ctx, struct rm_string **argv, int argc)
@@ -310,11 +310,11 @@ static int insert_many(struct rm_ctx *ctx, struct rm_string **argv, int argc, bo
 {
     struct cf_insertion in = {
         .creates = true, .unless_there = unless_there, .many = true, .items = 2};
-    const char *why = argc < 4 ? NULL : parse_insert(&in, argv, argc);
+    const char *why = parse_insert(&in, argv, argc);
 
     if (why)
         return rm.ReplyWithError(ctx, why);
-    return argc >= 4 && in.items < argc ? insert(ctx, argv, argc, &in) : rm.WrongArity(ctx);
+    return in.items < argc ? insert(ctx, argv, argc, &in) : rm.WrongArity(ctx);
 }
 
 int cf_insert(struct rm_ctx *ctx, struct rm_string **argv, int argc)

@@ -264,8 +264,6 @@ static int scandump(struct rm_ctx *ctx, struct rm_string **argv, int argc, bool 
     long long iterator;
     struct chain *c;
 
-    if (argc != 3)
-        return rm.WrongArity(ctx);
     if (rm.StringToLongLong(argv[2], &iterator) != RM_OK || iterator < 0)
         return refuse_iterator(ctx, cuckoo);
     struct opened o = key_open(ctx, argv[1], RM_READ, cuckoo ? &family_cuckoo : &family_bloom);
@@ -359,8 +357,6 @@ static int loadchunk(struct rm_ctx *ctx, struct rm_string **argv, int argc, bool
     long long iterator;
     struct chain *c;
 
-    if (argc != 4)
-        return rm.WrongArity(ctx);
     if (rm.StringToLongLong(argv[2], &iterator) != RM_OK)
         return refuse_iterator(ctx, cuckoo);
     struct opened o =

@@ -34,8 +34,6 @@ static int cms_initbydim(struct rm_ctx *ctx, struct rm_string **argv, int argc)
 {
     long long width, depth;
 
-    if (argc != 4)
-        return rm.WrongArity(ctx);
     if (rm.StringToLongLong(argv[2], &width) != RM_OK || width < 1)
         return rm.ReplyWithError(ctx, "CMS: invalid width");
     if (rm.StringToLongLong(argv[3], &depth) != RM_OK || depth < 1 || depth > COUNTS_DEPTH_MAX)
@@ -53,8 +51,6 @@ static int cms_initbyprob(struct rm_ctx *ctx, struct rm_string **argv, int argc)
 {
     double error, probability, depth, width;
 
-    if (argc != 4)
-        return rm.WrongArity(ctx);
     if (!is_rate(argv[2], &error))
         return rm.ReplyWithError(ctx, "CMS: invalid overestimation value");
     if (!is_rate(argv[3], &probability))
@@ -88,7 +84,7 @@ static int cms_incrby(struct rm_ctx *ctx, struct rm_string **argv, int argc)
     const char *why;
     long long number;
 
-    if (argc < 4 || argc % 2 != 0)
+    if (argc % 2 != 0)
         return rm.WrongArity(ctx);
     struct opened o = key_open(ctx, argv[1], RM_READ | RM_WRITE, &family_counts);
     struct counts_value *c = key_value(ctx, &o, MISSING);
@@ -115,8 +111,6 @@ static int cms_incrby(struct rm_ctx *ctx, struct rm_string **argv, int argc)
 
 static int cms_query(struct rm_ctx *ctx, struct rm_string **argv, int argc)
 {
-    if (argc < 3)
-        return rm.WrongArity(ctx);
     struct opened o = key_open(ctx, argv[1], RM_READ, &family_counts);
     const struct counts_value *c = key_value(ctx, &o, MISSING);
     if (!c)
@@ -131,8 +125,6 @@ static int cms_info(struct rm_ctx *ctx, struct rm_string **argv, int argc)
 {
     uint64_t total;
 
-    if (argc != 2)
-        return rm.WrongArity(ctx);
     struct opened o = key_open(ctx, argv[1], RM_READ, &family_counts);
     const struct counts_value *c = key_value(ctx, &o, MISSING);
     if (!c)
@@ -229,7 +221,6 @@ static void finish_merge(struct rm_ctx *ctx, struct rm_string **argv, int argc, 
     struct counts_merge_job *j = (struct counts_merge_job *)job;
     struct rm_key *key;
 
-    (void)argc;
     if (j->status != COUNTS_MERGED) {
         rm.ReplyWithError(ctx, errors[j->status]);
         return;
@@ -280,8 +271,6 @@ static int cms_merge(struct rm_ctx *ctx, struct rm_string **argv, int argc)
 
     if (keys_were_asked(ctx, argv, argc))
         return RM_OK;
-    if (argc < 4)
-        return rm.WrongArity(ctx);
     why = count_sources(argv, argc, &n);
     if (why)
         return rm.ReplyWithError(ctx, why);

@@ -251,7 +251,6 @@ static struct value *read(const struct family *family, struct image_in *in,
     weir_sketch *s = NULL;
     void *data = NULL;
 
-    (void)family;
     image_refuse(error, "not a value of CMS.*");
     if (read_head(in, &width, &depth, error) && image_kind(in) == WEIR_PART_COUNTS)
         data = image_part(in, &part, error);
@@ -340,7 +339,6 @@ static bool move(struct value *v, struct rm_defrag *ctx, unsigned long *cursor)
     struct counts_value *c = (struct counts_value *)v;
     void *moved = c->cells ? rm.DefragAlloc(ctx, c->cells) : NULL;
 
-    (void)cursor;
     c->cells = moved ? moved : c->cells;
     return true;
 }

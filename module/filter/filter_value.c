@@ -81,7 +81,6 @@ static struct value *read(const struct family *family, struct image_in *in,
     bool good = true;
     uint32_t kind;
 
-    (void)family;
     while (good && (kind = image_kind(in)) != 0) {
         if (kind == UINT32_MAX)
             good = false, image_refuse(error, "not a weir file, or truncated");

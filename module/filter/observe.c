@@ -149,11 +149,9 @@ static void replicate(struct rm_ctx *ctx, struct rm_string **argv, int argc,
 int command_observe(struct rm_ctx *ctx, struct rm_string **argv, int argc)
 {
     struct observe_request r = {.items.n = 0};
-    const char *why = argc < 3 ? NULL : parse(&r, argv, argc);
+    const char *why = parse(&r, argv, argc);
     uint8_t *bits = NULL;
 
-    if (argc < 3)
-        return rm.WrongArity(ctx);
     if (!why && r.once)
         why = check_once(&r);
     if (why)

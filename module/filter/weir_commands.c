@@ -120,7 +120,7 @@ static int command_create(struct rm_ctx *ctx, struct rm_string **argv, int argc)
     char spec[WEIR_SPEC_MAX];
     bool nx = argc == 4;
 
-    if (argc < 3 || argc > 4)
+    if (argc > 4)
         return rm.WrongArity(ctx);
     if (nx && !arg_is(argv[3], "NX"))
         return reply_error(ctx, ERR, "unknown argument after the spec; expected NX");
@@ -162,11 +162,9 @@ static int command_ask(struct rm_ctx *ctx, struct rm_string **argv, int argc)
     struct items items = {0};
     struct weir_key keys[ITEMS_AT_ONCE];
     uint8_t verdicts[ITEMS_AT_ONCE] = {0};
-    const char *why = argc < 3 ? NULL : parse_items(&items, argv, argc);
+    const char *why = parse_items(&items, argv, argc);
     size_t n;
 
-    if (argc < 3)
-        return rm.WrongArity(ctx);
     if (why)
         return reply_error(ctx, ERR, "%s", why);
     struct opened o = key_open(ctx, argv[1], RM_READ, &family_filter);
@@ -209,10 +207,8 @@ static int forget(struct rm_ctx *ctx, struct filter_value *f, const struct items
 static int command_forget(struct rm_ctx *ctx, struct rm_string **argv, int argc)
 {
     struct items items = {0};
-    const char *why = argc < 3 ? NULL : parse_items(&items, argv, argc);
+    const char *why = parse_items(&items, argv, argc);
 
-    if (argc < 3)
-        return rm.WrongArity(ctx);
     if (why)
         return reply_error(ctx, ERR, "%s", why);
     struct opened o = key_open(ctx, argv[1], RM_READ | RM_WRITE, &family_filter);

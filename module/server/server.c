@@ -160,7 +160,6 @@ void stats_stop(uint64_t start)
 /* The server puts the module's name before each section and field. */
 static void info(struct rm_info *to, int for_crash_report)
 {
-    (void)for_crash_report;
     rm.InfoAddSection(to, "stats");
     rm.InfoAddFieldULongLong(to, "values", atomic_load(&server_stats.values));
     rm.InfoAddFieldULongLong(to, "evictions", server_stats.evictions);
@@ -310,11 +309,13 @@ bool commands_create(struct rm_ctx *ctx, const struct module_command *list, cons
         if (rm.CreateCommand(ctx, c->name, c->call, c->flags, 1, 1, 1) != RM_OK)
             return false;
         command = rm.GetCommand(ctx, c->name);
-        if (!command || inform(command, c) != RM_OK)
-            rm.Log(ctx, "warning", "cannot set COMMAND DOCS for %s", c->name);
+        if (!command || inform(command, c) != RM_OK) {
+            rm.Log(ctx, "warning", "cannot describe the command %s", c->name);
+            return false;
+        }
         snprintf(categories, sizeof categories, "%s %s %s", c->keys == KEY_READ ? "read" : "write",
                  strstr(c->flags, "fast") ? "fast" : "slow", own ? category : "");
-        if (command && rm.SetCommandACLCategories)
+        if (rm.SetCommandACLCategories)
             rm.SetCommandACLCategories(command, categories);
     }
     return true;

@@ -107,7 +107,7 @@ struct module_command {
     const char *name;
     rm_command_call call;
     const char *flags; /* in the server's words */
-    int arity;         /* with the name; -n: n or more */
+    int arity;         /* with the name; -n: n or more; the server rejects other calls */
     enum command_keys keys;
     const char *summary, *complexity;
 
@@ -118,7 +118,7 @@ struct module_command {
 };
 
 /* Register the commands of a list that ends with a NULL name, in an ACL category if the server
- * supports that. False if another module has registered one of them. */
+ * supports that. False if another module has registered one of them, or one cannot be described. */
 bool commands_create(struct rm_ctx *ctx, const struct module_command *list, const char *category);
 
 extern const struct module_command commands_weir[], commands_bf[], commands_cf[], commands_cms[],

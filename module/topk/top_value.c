@@ -171,7 +171,6 @@ static struct value *read(const struct family *family, struct image_in *in,
     struct top *t = data ? read_head(body, in->most) : NULL;
     uint64_t bytes;
 
-    (void)family;
     image_refuse(error, "not a value of TOPK.*");
     server_give(data);
     if (!t)

@@ -109,8 +109,6 @@ static int topk_add(struct rm_ctx *ctx, struct rm_string **argv, int argc)
     bool short_of_memory = false;
     int done = 0;
 
-    if (argc < 3)
-        return rm.WrongArity(ctx);
     struct opened o = key_open(ctx, argv[1], RM_READ | RM_WRITE, &family_top);
     struct top *t = key_value(ctx, &o, MISSING);
     if (!t)
@@ -134,7 +132,7 @@ static int topk_incrby(struct rm_ctx *ctx, struct rm_string **argv, int argc)
     uint64_t amount;
     int good = 2, done = 0;
 
-    if (argc < 4 || argc % 2 != 0)
+    if (argc % 2 != 0)
         return rm.WrongArity(ctx);
     struct opened o = key_open(ctx, argv[1], RM_READ | RM_WRITE, &family_top);
     struct top *t = key_value(ctx, &o, MISSING);
@@ -155,8 +153,6 @@ static int topk_incrby(struct rm_ctx *ctx, struct rm_string **argv, int argc)
 
 static int ask(struct rm_ctx *ctx, struct rm_string **argv, int argc, bool count)
 {
-    if (argc < 3)
-        return rm.WrongArity(ctx);
     struct opened o = key_open(ctx, argv[1], RM_READ, &family_top);
     const struct top *t = key_value(ctx, &o, MISSING);
     if (!t)
@@ -187,7 +183,7 @@ static int topk_list(struct rm_ctx *ctx, struct rm_string **argv, int argc)
     struct kept *list;
     size_t n;
 
-    if (argc < 2 || argc > 3)
+    if (argc > 3)
         return rm.WrongArity(ctx);
     struct opened o = key_open(ctx, argv[1], RM_READ, &family_top);
     const struct top *t = key_value(ctx, &o, MISSING);
@@ -210,8 +206,6 @@ static int topk_list(struct rm_ctx *ctx, struct rm_string **argv, int argc)
 
 static int topk_info(struct rm_ctx *ctx, struct rm_string **argv, int argc)
 {
-    if (argc != 2)
-        return rm.WrongArity(ctx);
     struct opened o = key_open(ctx, argv[1], RM_READ, &family_top);
     const struct top *t = key_value(ctx, &o, MISSING);
     if (!t)

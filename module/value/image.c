@@ -169,7 +169,6 @@ size_t image_chunk(const struct value *v, uint64_t offset, size_t size, uint8_t 
 
 static bool count_sink(void *context, const void *data, size_t size)
 {
-    (void)data;
     *(uint64_t *)context += size;
     return true;
 }

@@ -174,7 +174,6 @@ static struct value *read(const struct family *family, struct image_in *in,
     struct value_loading *l = NULL;
     void *head = image_head(in, PART_CHUNKS, &body, error);
 
-    (void)family;
     if (!head) {
         image_refuse(error, "not a value that is being loaded");
         return NULL;
@@ -267,7 +266,6 @@ static void finish_load(struct rm_ctx *ctx, struct rm_string **argv, int argc, s
     struct load_job *j = (struct load_job *)job;
     struct rm_key *key = rm.OpenKey(ctx, argv[1], RM_READ | RM_WRITE);
 
-    (void)argc;
     if (j->result) {
         value_put(key, j->result);
         rm.ReplicateVerbatim(ctx);

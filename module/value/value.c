@@ -90,8 +90,6 @@ static size_t memory(struct rm_key_options *ctx, const void *value, size_t sampl
 {
     const struct value *v = value;
 
-    (void)ctx;
-    (void)samples;
     return v->family->memory(v);
 }
 
@@ -99,7 +97,6 @@ static size_t effort(struct rm_key_options *ctx, const void *value)
 {
     const struct value *v = value;
 
-    (void)ctx;
     return v->family->blocks(v);
 }
 
@@ -109,7 +106,6 @@ static void *copy(struct rm_key_options *ctx, const void *value)
     uint64_t start = stats_start();
     struct value *v = from->family->copy(from);
 
-    (void)ctx;
     stats_stop(start);
     if (!v)
         return NULL;
@@ -125,7 +121,6 @@ static int defrag(struct rm_defrag *ctx, struct rm_string *key, void **value)
     unsigned long cursor = 0;
     void *moved;
 
-    (void)key;
     if (atomic_load(&v->holders) > 0)
         return 0;
     if (rm.DefragCursorGet(ctx, &cursor) != RM_OK)
@@ -337,14 +332,12 @@ static void *take(void *context, size_t size)
 {
     void *block = server_take(size);
 
-    (void)context;
     balance += server_bytes(block);
     return block;
 }
 
 static void give(void *context, void *block)
 {
-    (void)context;
     balance -= server_bytes(block);
     server_give(block);
 }

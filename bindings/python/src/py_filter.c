@@ -67,7 +67,6 @@ static enum weir_status call_view(void **out, const void *data, size_t size, uin
     weir_filter *w = NULL;
     enum weir_status status = weir_view_buffer(&w, data, size, NULL, NULL, error);
 
-    (void)shards;
     *out = w;
     return status;
 }
@@ -326,7 +325,6 @@ static PyObject *stats(PyObject *self, PyObject *none)
 {
     struct weir_stats s;
 
-    (void)none;
     if (!measure(self, &s))
         return NULL;
     return record_of(stats_type, "(KKKKKddKK)", s.memory, s.bytes, s.observed, s.seen, s.new_keys,
@@ -343,7 +341,6 @@ static Py_ssize_t length(PyObject *self)
 /* A filter that is empty is still a filter: "if seen:" asks whether there is one. */
 static int is_true(PyObject *self)
 {
-    (void)self;
     return 1;
 }
 
@@ -351,7 +348,6 @@ static PyObject *shards(PyObject *self, void *unused)
 {
     uint32_t n;
 
-    (void)unused;
     if (!object_enter(self))
         return NULL;
     n = weir_shared_shards(((struct handle_object *)self)->handle);
