@@ -153,7 +153,6 @@ static void at_equal_error_recent_keeps_more_important_keys(void **state)
     uint64_t seeds = is_quick() ? 1 : 3;
     int made = 0;
 
-    (void)state;
     for (uint64_t seed = 1; seed <= seeds; seed++)
         for (size_t kind = 0; kind < KINDS; kind++)
             for (int repeats = 10; repeats <= 50; repeats += 20)

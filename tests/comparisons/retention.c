@@ -74,7 +74,6 @@ static void assert_costs_little(unsigned width, double more)
  * limit would be exceeded. */
 static void a_remembered_key_costs_the_bits_of_its_error_and_less_than_six(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < WIDTHS; i++) {
         struct settled s = settle(widths[i]);
         double span = floor(3 * s.capacity), seen = seen_from(&s, span, span);
@@ -89,7 +88,6 @@ static void a_remembered_key_costs_the_bits_of_its_error_and_less_than_six(void 
 /* From 14 bits on there are too few errors to count. */
 static void the_error_is_the_stated_one(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < 3; i++) {
         struct settled s = settle(widths[i]);
         uint64_t n = is_quick() ? 500000 : 4000000;
@@ -126,7 +124,6 @@ static double share_predicted(const struct settled *s, double capacities)
 
 static void ages_are_those_of_a_poisson_stream_at_each_line(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < WIDTHS; i++) {
         struct settled s = settle(widths[i]);
 
@@ -145,7 +142,6 @@ static void ages_are_those_of_a_poisson_stream_at_each_line(void **state)
  * 21 slots of 24 bits at best 0.88 remain. */
 static void nine_tenths_of_keys_at_three_quarters_of_capacity_are_seen(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < WIDTHS; i++) {
         struct settled s = settle(widths[i]);
         double share = share_seen(&s, 0.75), least = widths[i] <= 20 ? 0.90 : 0.87;

@@ -193,25 +193,21 @@ static void holds_for_all(const char *filter, uint32_t classes)
 
 static void sbf_is_predicted(void **state)
 {
-    (void)state;
     holds_for_all("sbf", 1);
 }
 
 static void ibf_2c_is_predicted_in_both_classes(void **state)
 {
-    (void)state;
     holds_for_all("ibf-2c", 2);
 }
 
 static void ibf_mc_is_predicted_in_every_class(void **state)
 {
-    (void)state;
     holds_for_all("ibf-mc", 7);
 }
 
 static void ibf_h_is_predicted_in_every_class(void **state)
 {
-    (void)state;
     holds_for_all("ibf-h", 7);
 }
 

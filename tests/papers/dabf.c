@@ -54,7 +54,6 @@ static void memory_for_one_filter_is_taken_from_the_other(void **state)
     const struct screen_run t = {UNIVERSE, 100, 4000, 0.5};
     struct outcome before = {.precision = 1.01, .recall = 0};
 
-    (void)state;
     for (unsigned i = 1; i <= 9; i += 2) {
         char spec[100];
 
@@ -72,7 +71,6 @@ static void precision_is_near_1_at_1000_bits(void **state)
 {
     const struct screen_run even = {UNIVERSE, 100, 4000, 0.5}, steep = {UNIVERSE, 100, 4000, 2};
 
-    (void)state;
     struct outcome flat = outcome_of(&even, "dabf memory=%ubit set=100 seed=1", 1000);
     assert_between("precision, zipf-0.5", 0.99, flat.precision, 1);
     assert_between("recall, zipf-0.5", 0, flat.recall, 0.1);
@@ -93,7 +91,6 @@ static void recall_on_zipf_2_stays_above_0_9_for_1000_records(void **state)
     const struct screen_run t = {UNIVERSE, 100, 4000, 2};
     struct outcome at[40];
 
-    (void)state;
     screen_run_means(&t, streams(), "dabf memory=1000bit set=100 seed=2", 100, at);
     for (int i = 0; i < 10; i++)
         assert_between("recall", 0.9 - stray(0.01), at[i].recall, 1);
@@ -106,7 +103,6 @@ static void with_1000_members_few_are_missed_but_1bf_is_half_wrong(void **state)
     const struct screen_run even = {UNIVERSE, 1000, 4000, 0.5}, steep = {UNIVERSE, 1000, 4000, 2};
     struct outcome at[4];
 
-    (void)state;
     struct outcome skewed = outcome_of(&steep, "dabf memory=%ubit set=1000 seed=1", 4000);
     assert_between("precision, zipf-2", 0.99, skewed.precision, 1);
     assert_between("recall, zipf-2", 0.89 - stray(0.03), skewed.recall, 1);
@@ -129,7 +125,6 @@ static void the_window_trades_calls_for_recall(void **state)
     const struct screen_run t = {UNIVERSE, 100, 40000, 2};
     struct outcome before = {.recall = 1, .calls = 1e9}, now;
 
-    (void)state;
     struct outcome ours = outcome_of(&t, "cache memory=%ubit seed=1", 1000);
     for (unsigned w = 100; w <= 1000; w += is_long() ? 100 : 300) {
         now = outcome_of(&t, "dabf memory=1000bit set=100 window=%u seed=1", w);
@@ -157,7 +152,6 @@ static void without_a_window_recall_falls(void **state)
     const struct screen_run t = {UNIVERSE, 100, 40000, 2};
     struct outcome none = outcome_of(&t, "dabf memory=%ubit set=100 seed=1", 1000);
 
-    (void)state;
     assert_between("recall", 0.3, none.recall, 0.55);
     assert_between("precision of 1bf", 0.45 - stray(0.05),
                    outcome_of(&t, "1bf memory=%ubit set=100 seed=1", 1000).precision,
@@ -238,7 +232,6 @@ static void error_rates_equal_the_theorems(void **state)
     double missed = 0, false_member = 0, calls = 0;
     struct course mean = mean_course();
 
-    (void)state;
     for (int i = 0; i < KEYS; i++) {
         double known = dabf_missed(beta, beta2) + dabf_false(beta, beta2);
 
@@ -259,7 +252,6 @@ static void bounds_hold(void **state)
     struct course mean = mean_course();
     double members = KEYS * 0.1;
 
-    (void)state;
     assert_true(members - mean.members_asked >= dabf_min_false_known(N, K, (uint64_t)members));
     assert_true(mean.false_again <= 1.06 * dabf_false_bound((struct dabf_filter){N, K, KEYS}, N2,
                                                             K2, (uint64_t)members));
@@ -269,7 +261,6 @@ static void bounds_hold(void **state)
 
 static void there_is_always_a_hash_function(void **state)
 {
-    (void)state;
     assert_int_equal(bloom_k_below(50, 1000), 1);
     assert_int_equal(bloom_k_below(450, 100), 3);
     assert_int_equal(bloom_k_below(1000, 100), 6);

@@ -115,7 +115,6 @@ static void fills_as_predicted(const struct filter *f)
 
 static void fill_is_predicted_from_empty_to_stable(void **state)
 {
-    (void)state;
     for (int i = 0; i < FILTERS; i++)
         fills_as_predicted(&filters[i]);
 }
@@ -180,7 +179,6 @@ static void forgets_as_predicted(const struct filter *f)
 
 static void misses_are_predicted_by_gap_and_class(void **state)
 {
-    (void)state;
     for (int i = 0; i < FILTERS; i++)
         forgets_as_predicted(&filters[i]);
 }
@@ -237,7 +235,6 @@ static void parameters_for_a_mix_keep_the_error_and_remember_as_predicted(void *
 {
     double cells = (double)cells_wanted() / 4;
 
-    (void)state;
     for (int harmonic = 0; harmonic < 2; harmonic++) {
         struct stable even = evenly(harmonic, cells), worst = stable_worst(harmonic, TOP, cells);
         struct settings set = stable_settings(&even, 0.2, K_MAX, DECAY_MAX);
@@ -259,7 +256,6 @@ static void parameters_of_sbf_remember_the_most(void **state)
     static const double error[] = {0.1, 0.01, 0.001};
     static const uint64_t k[] = {2, 3, 5};
 
-    (void)state;
     for (int i = 0; i < 3; i++) {
         struct stable s = stable_worst(false, 1, (double)cells_wanted() / 4);
         struct settings set = stable_settings(&s, error[i], K_MAX, DECAY_MAX);
@@ -276,7 +272,6 @@ static void parameters_of_sbf_remember_the_most(void **state)
  * 45 %. */
 static void sbf_plans_a_k_that_remembers_nearly_the_most(void **state)
 {
-    (void)state;
     for (uint32_t top = 1; top <= 31; top = 2 * top + 1) {
         for (double error = 0.3; error > 1e-5; error /= 3) {
             struct stable s = stable_worst(false, top, 1e6);
@@ -296,7 +291,6 @@ static void no_parameters_are_found_for_an_impossible_error(void **state)
 {
     struct stable s = stable_worst(false, TOP, 1e6);
 
-    (void)state;
     assert_true(stable_settings(&s, 1e-9, 2, DECAY_MAX).remembered == 0);
     assert_true(stable_settings(&s, 1e-9, K_MAX, DECAY_MAX).remembered > 0);
 }

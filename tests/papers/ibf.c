@@ -159,25 +159,21 @@ static void property_holds_for(const struct kind *kind, int mixes_wanted)
 
 static void sbf_has_its_stationary_distribution(void **state)
 {
-    (void)state;
     property_holds_for(&sbf, 1);
 }
 
 static void ibf_2c_has_its_stationary_distribution(void **state)
 {
-    (void)state;
     property_holds_for(&ibf_2c, MIXES);
 }
 
 static void ibf_mc_has_its_stationary_distribution(void **state)
 {
-    (void)state;
     property_holds_for(&ibf_mc, MIXES);
 }
 
 static void ibf_h_has_its_stationary_distribution(void **state)
 {
-    (void)state;
     property_holds_for(&ibf_h, MIXES);
 }
 
@@ -186,7 +182,6 @@ static void the_distribution_has_its_known_values(void **state)
 {
     double mix[TOP_MOST + 1] = {0}, law[TOP_MOST + 1];
 
-    (void)state;
     mix[7] = 1; /* SBF */
     stable_shares(mix, 7, 5, 10, law);
     assert_within("SBF", law[0], pow(2.0 / 3, 7), 1e-9, 0);
@@ -205,7 +200,6 @@ static void the_papers_parameters_exceed_an_error_of_a_fifth(void **state)
     static const double printed[] = {0.0717, 0.0468, 0.0277}; /* M/2 = 4, 3.5, 3 */
     struct stable mc = {.top = 7, .cells = 1e9}, two = mc;
 
-    (void)state;
     for (int i = 0; i < 3; i++)
         assert_within("2C, as printed", stable_printed_2c((uint32_t)(8 - i), 5, 10), printed[i], 0,
                       0.00005);
@@ -276,7 +270,6 @@ static void no_cell_of_2c_or_mc_is_ever_above_that_of_sbf(void **state)
 {
     static const char *const names[] = {"ibf-2c", "ibf-mc"};
 
-    (void)state;
     for (int i = 0; i < 2; i++) {
         struct pair p = run_coupled(names[i]);
 
@@ -323,7 +316,6 @@ static void sbf_keeps_its_error_with_the_least_decay(void **state)
 {
     static const char *const parameters[] = {"", " k=2 cell=1", " k=5 cell=3"};
 
-    (void)state;
     for (int i = 0; i < 3; i++) {
         ceiling_is_kept("sbf", parameters[i], 0.1, false);
         ceiling_is_kept("sbf", parameters[i], 0.01, false);
@@ -333,7 +325,6 @@ static void sbf_keeps_its_error_with_the_least_decay(void **state)
 
 static void ibf_keeps_its_error_with_the_least_decay(void **state)
 {
-    (void)state;
     ceiling_is_kept("ibf-2c", PARAMETER, 0.2, false);
     ceiling_is_kept("ibf-mc", PARAMETER, 0.2, false);
     ceiling_is_kept("ibf-h", PARAMETER, 0.2, true);
@@ -344,7 +335,6 @@ static void ibf_keeps_its_error_with_the_least_decay(void **state)
  */
 static void sbf_rounds_its_decay_up(void **state)
 {
-    (void)state;
     assert_int_equal(stable_decay(0.1, 1, 2, 1e9), 5);
     assert_within("P = 4", stable_error(1, 2, 4, 1e9), 0.111, 0, 0.0005);
     assert_within("P = 4.33", stable_error(1, 2, 4.325, 1e9), 0.1, 0.001, 0);

@@ -42,7 +42,6 @@ static void a_range_is_cut_into_equal_parts(void **state)
     static const uint32_t parts[TOP + 1] = {0, 8, 7, 7, 7, 7, 7, 7};
     uint32_t count[TOP + 1] = {0}, before = 1;
 
-    (void)state;
     for (uint32_t value = 1; value <= 50; value++) {
         uint32_t class = class_at("1-50", value);
 
@@ -55,7 +54,6 @@ static void a_range_is_cut_into_equal_parts(void **state)
 
 static void values_outside_a_range_are_in_its_first_or_last_class(void **state)
 {
-    (void)state;
     assert_int_equal(class_at("10-50", 0), 1);
     assert_int_equal(class_at("10-50", 9), 1);
     assert_int_equal(class_at("10-50", 51), TOP);
@@ -64,7 +62,6 @@ static void values_outside_a_range_are_in_its_first_or_last_class(void **state)
 
 static void a_range_can_be_maximal_or_two_values(void **state)
 {
-    (void)state;
     assert_int_equal(class_at("0-4294967295", 0), 1);
     assert_int_equal(class_at("0-4294967295", UINT32_MAX / 2), 4);
     assert_int_equal(class_at("0-4294967295", UINT32_MAX), TOP);
@@ -78,7 +75,6 @@ static void logarithm_gives_classes_of_equal_doublings(void **state)
 {
     uint32_t class = 1;
 
-    (void)state;
     assert_int_equal(class_at("log", 0), 1);
     for (double length = 1; length < 33; length += 0.001) {
         uint32_t value = (uint32_t)exp2(length - 1), now = class_at("log", value);
@@ -153,7 +149,6 @@ static void percentile_gives_each_class_its_share(void **state)
 {
     struct classifier j = classifier_for("percentile");
 
-    (void)state;
     show_skewed(&j, 1000, 1);
     show_skewed(&j, arrivals(), 1);
     for (int class = 4; class <= TOP; class ++)
@@ -164,7 +159,6 @@ static void percentile_is_at_most_one_class_off(void **state)
 {
     struct classifier j = classifier_for("percentile");
 
-    (void)state;
     show_skewed(&j, 1000, 1);
     assert_int_equal(show_skewed(&j, arrivals(), 1), 0);
 }
@@ -173,7 +167,6 @@ static void percentile_follows_a_drift(void **state)
 {
     struct classifier j = classifier_for("percentile");
 
-    (void)state;
     show_skewed(&j, 20000, 1);
     show_skewed(&j, 100, 2000);
     assert_true(j.share[TOP] > 0.4); /* all new values are above most old ones */
@@ -199,7 +192,6 @@ static void capped_is_linear_up_to_the_90th_percentile(void **state)
 {
     struct classifier j = classifier_for("capped");
 
-    (void)state;
     show_even(&j, 1000, 0);
     show_even(&j, arrivals(), 0);
     for (int class = 1; class < TOP; class ++)
@@ -213,7 +205,6 @@ static void capped_follows_a_drift(void **state)
 {
     struct classifier j = classifier_for("capped");
 
-    (void)state;
     show_even(&j, 20000, 0);
     show_even(&j, 100, 500000);
     assert_true(j.share[TOP] > 0.95);
@@ -227,7 +218,6 @@ static void constant_importance_is_one_class(void **state)
 {
     struct classifier percentile = classifier_for("percentile"), capped = classifier_for("capped");
 
-    (void)state;
     for (int i = 0; i < 10000; i++) {
         assert_int_equal(classify(&percentile, 42), 4);
         assert_int_equal(classify(&capped, 42), TOP);
@@ -238,7 +228,6 @@ static void the_highest_values_get_the_top_class(void **state)
 {
     struct classifier percentile = classifier_for("percentile"), capped = classifier_for("capped");
 
-    (void)state;
     show_skewed(&percentile, 50000, 1);
     show_skewed(&capped, 50000, 1);
     for (int i = 0; i < 100; i++) {
@@ -284,7 +273,6 @@ static void a_filter_raises_cells_to_the_class_of_the_key(void **state)
     struct classifier j = classifier_for("log");
     double rank;
 
-    (void)state;
     for (int i = 0; i < DEALT; i++)
         table[i] = draw_skewed(&j, &rank);
     for (int i = 0; i < 4; i++) {

@@ -26,7 +26,6 @@ static void eight_bits_per_key_have_the_error_of_the_lecture(void **state)
     } figures[] = {{1, 0.1175, 0.117503}, {2, 0.0493, 0.048929}, {6, 0.0216, 0.021577}};
     unsigned long long keys = is_quick() ? 100000 : 1000000;
 
-    (void)state;
     for (int i = 0; i < 3; i++) {
         double exact = figures[i].exact;
         weir_filter *w = open_filter("bloom memory=%llubit k=%d seed=1", 8 * keys, figures[i].k);
@@ -41,7 +40,6 @@ static void eight_bits_per_key_have_the_error_of_the_lecture(void **state)
 
 static void the_best_k_for_eight_bits_per_key_is_six(void **state)
 {
-    (void)state;
     assert_int_equal(bloom_best_k(8, 1), 6);
     for (uint64_t k = 1; k <= 32; k++)
         assert_true(bloom_error(8, 1, k) >= bloom_error(8, 1, 6));
@@ -53,7 +51,6 @@ static void the_spell_checker_accepts_two_wrong_words_in_a_hundred(void **state)
 {
     weir_filter *w = open_filter("bloom memory=25000 k=5 seed=2");
 
-    (void)state;
     assert_within("measured", error_after(w, 25000, 0.0217), 0.0217, 0.05, 0);
     weir_close(w);
 }
@@ -64,7 +61,6 @@ static void the_spell_checker_accepts_all_its_words(void **state)
     weir_filter *w = open_filter("bloom memory=25000 k=5 seed=2");
     struct fresh taught = {1, NULL}, again = {1, NULL};
 
-    (void)state;
     show_fresh(w, &taught, 25000);
     assert_int_equal(ask_fresh(w, &again, 25000), 25000);
     weir_close(w);
@@ -78,7 +74,6 @@ static void a_filter_sized_by_capacity_has_its_error_rate_when_full(void **state
     static const char *const filters[] = {"bloom", "counting"};
     unsigned long long keys = is_quick() ? 50000 : 500000;
 
-    (void)state;
     for (int i = 0; i < 6; i++) {
         double promise = promises[i % 3];
         weir_filter *w =
@@ -95,7 +90,6 @@ static void a_filter_sized_by_capacity_uses_the_memory_of_the_theory(void **stat
     weir_filter *w = open_filter("bloom capacity=1M fpr=0.01 seed=4");
     double bits_per_key = (double)weir_stats_of(w).memory * 8 / 1e6;
 
-    (void)state;
     assert_within("bits per key", bits_per_key, log2(100) / M_LN2, 0.005, 0);
     weir_close(w);
 }

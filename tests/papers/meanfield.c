@@ -50,7 +50,6 @@ static void settles_at(const char *name, int k, double fixed_point, double error
  * reciprocal of the tribonacci constant. */
 static void bsbf_settles_at_its_fixed_point(void **state)
 {
-    (void)state;
     settles_at("bsbf", 2, 0.618034, sampled_error_bsbf(2));
     settles_at("bsbf", 3, 0.543689, sampled_error_bsbf(3));
     assert_within("k = 2", sampled_error_bsbf(2), 0.382, 0, 0.0005);
@@ -59,7 +58,6 @@ static void bsbf_settles_at_its_fixed_point(void **state)
 
 static void rlbsbf_settles_at_its_fixed_point(void **state)
 {
-    (void)state;
     settles_at("rlbsbf", 2, 0.754878, sampled_error_rlbsbf(2));
     settles_at("rlbsbf", 3, 0.682328, sampled_error_rlbsbf(3));
     assert_within("k = 2", sampled_error_rlbsbf(2), 0.570, 0, 0.0005);
@@ -106,7 +104,6 @@ static void bsbfsd_creeps(int k)
 
 static void bsbfsd_never_settles_but_follows_the_mean_field(void **state)
 {
-    (void)state;
     bsbfsd_creeps(2);
     bsbfsd_creeps(3);
 }
@@ -132,7 +129,6 @@ static void rsbf_rises_and_falls(int k, double falls_to)
 
 static void rsbf_rises_to_1_minus_1_over_e_and_falls_from_there(void **state)
 {
-    (void)state;
     rsbf_rises_and_falls(2, 0.6180);
     rsbf_rises_and_falls(6, 0.5041);
 }
@@ -142,7 +138,6 @@ static void rsbf_keeps_its_fill_once_a_bit_set_is_a_bit_cleared(void **state)
     weir_filter *w = open_filter("rsbf k=2 p-star=0.25 memory=%llubit seed=9", array_bits() * 2);
     struct fresh f = {1, NULL};
 
-    (void)state;
     show_fresh(w, &f, 4 * array_bits() + 1);
     double fill = weir_stats_of(w).fill;
     show_fresh(w, &f, 4 * array_bits());
@@ -158,7 +153,6 @@ static void rsbf_tables_nears_a_half_from_below(void **state)
     struct fresh f = {1, NULL};
     double at_s = (1 - exp(-2)) / 2;
 
-    (void)state;
     show_fresh(w, &f, array_bits());
     assert_within("at s", weir_stats_of(w).fill, at_s, WITHIN, 0);
     show_fresh(w, &f, 3 * array_bits());

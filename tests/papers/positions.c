@@ -95,7 +95,6 @@ static void sbf_sets_and_lowers_cells_beyond_2_to_the_32(void **state)
     double t = (double)MANY / (double)plane(w, 0).n;
     struct fresh f = {1, NULL};
 
-    (void)state;
     show_fresh(w, &f, MANY);
     every_strip_moved(w, (struct moved){gone(2, 64, t), gone(64, 2, t)});
 }
@@ -106,7 +105,6 @@ static void bloom_sets_bits_beyond_2_to_the_32(void **state)
     double t = (double)MANY / (double)plane(w, 0).n;
     struct fresh f = {1, NULL};
 
-    (void)state;
     show_fresh(w, &f, MANY);
     every_strip_moved(w, (struct moved){gone(4, 0, t), 0});
 }
@@ -119,7 +117,6 @@ static void bsbf_sets_and_clears_bits_beyond_2_to_the_32(void **state)
     double t = (double)MANY / (double)plane(w, 0).n;
     struct fresh f = {1, NULL};
 
-    (void)state;
     show_fresh(w, &f, MANY);
     every_strip_moved(w, (struct moved){gone(1, 0.5, t), gone(0.5, 1, t)});
 }
@@ -130,7 +127,6 @@ static void rlbsbf_sets_and_clears_bits_of_each_large_array(void **state)
     weir_filter *w = open_filter("rlbsbf k=2 memory=1026M seed=8");
     struct fresh f = {1, NULL};
 
-    (void)state;
     memset(w->cells, PATTERN, 2 * w->stride);
     for (int i = 0; i < 2; i++)
         w->reg[i] = cells_used(&(struct cells){w->cells, plane(w, 0).n, 1});
@@ -156,7 +152,6 @@ static void ibf_mc_raises_and_lowers_cells_beyond_2_to_the_32(void **state)
     uint64_t n = 5000000;
     double t = (double)n / (double)plane(w, 0).n;
 
-    (void)state;
     for (int i = 0; i < DEALT; i++)
         table[i] = 50;
     show_fresh(w, &f, n);

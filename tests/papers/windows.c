@@ -78,7 +78,6 @@ static void two_buffer_at(double ceiling)
 
 static void two_buffer_has_its_error_rate_at_the_end_of_a_window(void **state)
 {
-    (void)state;
     two_buffer_at(0.1);
     two_buffer_at(0.01);
     two_buffer_at(0.001);
@@ -105,7 +104,6 @@ static void apbf_at(double ceiling, const char *parameters)
 
 static void apbf_has_its_error_rate_at_the_end_of_a_generation(void **state)
 {
-    (void)state;
     apbf_at(0.1, "");
     apbf_at(0.01, "");
     apbf_at(0.001, "");
@@ -129,7 +127,6 @@ static void the_average_error_of_windows_is_below_the_worst(void **state)
 {
     double two_buffer = error_on_average("two-buffer"), apbf = error_on_average("apbf");
 
-    (void)state;
     assert_true(two_buffer > 0.0045 && two_buffer < 0.0075);
     assert_true(apbf > 0.0085 && apbf < 0.01);
 }
@@ -145,7 +142,6 @@ static void apbf_chooses_the_published_slices_less_one_generation(void **state)
                      {0.01, 7, 5},   {0.01, 8, 8},   {0.01, 9, 14},   {0.01, 10, 25},
                      {0.001, 10, 7}, {0.001, 11, 9}, {0.001, 12, 14}, {0.001, 13, 23}};
 
-    (void)state;
     for (size_t i = 0; i < sizeof published / sizeof *published; i++) {
         unsigned k = published[i].k, l = published[i].l;
         double fill[SLICES_MAX];

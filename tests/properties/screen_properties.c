@@ -312,7 +312,6 @@ static void screens_and_filters_do_not_load_each_other(void **state)
     weir_screen *w = open_screen("cache memory=64 seed=3", &s);
     struct blob filter = blob_of(f), screen = screen_blob(w);
 
-    (void)state;
     assert_not_loaded(screen, "this part is not a filter");
     assert_false(is_usable(filter, &s));
     blob_free(filter);
@@ -349,7 +348,6 @@ static void golden_files_are_unchanged(void **state)
     const char *root = getenv("WEIR_SOURCE");
     char path[SPEC];
 
-    (void)state;
     for (size_t i = 0; weir_algorithm_at(WEIR_KIND_SCREEN, i); i++) {
         const char *name = weir_algorithm_at(WEIR_KIND_SCREEN, i)->name;
 

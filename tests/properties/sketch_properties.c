@@ -229,7 +229,6 @@ static void sketches_and_filters_do_not_load_each_other(void **state)
     weir_sketch *s = open_sketch("top keys=5 seed=3");
     struct blob filter = blob_of(w), sketch = sketch_blob(s);
 
-    (void)state;
     assert_not_loaded(sketch, "this part is not a filter");
     assert_false(is_usable(filter));
     blob_free(filter);
@@ -260,7 +259,6 @@ static void a_config_is_truncated_to_its_buffer(void **state)
     char whole[256], cut[8] = "-------";
     size_t length = weir_sketch_config(s, whole, sizeof whole);
 
-    (void)state;
     assert_int_equal(length, strlen(whole));
     assert_int_equal(weir_sketch_config(s, cut, 6), length);
     assert_string_equal(cut, "count");

@@ -269,7 +269,6 @@ static void property_a_filter_is_of_the_callers_memory(const struct variant *v)
 
 static void a_set_is_built_in_the_callers_memory(void **state)
 {
-    (void)state;
     every_byte_comes_and_goes(life_of_set, "fuse seed=1");
     every_byte_comes_and_goes(life_of_set, "bloom memory=64K seed=1");
 }
@@ -290,7 +289,6 @@ static void of_every(enum weir_kind kind, life of)
 
 static void a_sketch_uses_the_callers_memory(void **state)
 {
-    (void)state;
     of_every(WEIR_KIND_SKETCH, life_of_sketch);
     every_byte_comes_and_goes(life_of_sketch, "top memory=64K half-life=100 seed=1");
     every_byte_comes_and_goes(life_of_sketch, "count-min memory=64K half-life=100 seed=1");
@@ -298,7 +296,6 @@ static void a_sketch_uses_the_callers_memory(void **state)
 
 static void a_screen_uses_the_callers_memory(void **state)
 {
-    (void)state;
     of_every(WEIR_KIND_SCREEN, life_of_screen);
 }
 
@@ -310,7 +307,6 @@ static void no_block_exceeds_max_bytes(void **state)
     struct weir_error error;
     weir_filter *w;
 
-    (void)state;
     pool.used = pool.taken = pool.largest = 0;
     pool.grant = SIZE_MAX;
     assert_int_equal(weir_open_with(&w, "bloom memory=4M", &options, NULL), WEIR_OK);
@@ -333,7 +329,6 @@ static void a_shared_filter_uses_the_callers_memory(void **state)
     struct weir_stats stats;
     weir_shared *s, *again;
 
-    (void)state;
     pool.used = pool.taken = pool.bytes = saved = 0;
     pool.grant = SIZE_MAX;
     assert_int_equal(weir_shared_open(&s, "recent memory=64K", 5, &options, NULL), WEIR_OK);
@@ -362,7 +357,6 @@ static void the_error_names_the_callers_allocator(void **state)
     struct weir_error error;
     weir_filter *w;
 
-    (void)state;
     pool.grant = 0;
     assert_int_equal(weir_open_with(&w, "bloom memory=512", &options, &error), WEIR_NO_MEMORY);
     assert_string_equal(error.text,
@@ -380,7 +374,6 @@ static void options_of_another_version_are_accepted(void **state)
     struct weir_error error;
     weir_filter *w;
 
-    (void)state;
     assert_int_equal(weir_open_with(&w, "memory=512", &later.known, NULL), WEIR_OK);
     weir_close(w);
     later.unknown = 1;

@@ -43,7 +43,6 @@ static void assert_body(struct body body, size_t cells, const char *expected)
 
 static void counters_must_be_possible(void **state)
 {
-    (void)state;
     assert_body(body_of(BLOOM, 5, 5), 64, NULL);
     assert_body(body_of(BLOOM, 5, 6), 64, bad_state);
     assert_body(body_of(BLOOM, 0, UINT64_MAX), 64, bad_state);
@@ -53,7 +52,6 @@ static void counters_must_be_possible(void **state)
 
 static void the_size_must_match_the_configuration(void **state)
 {
-    (void)state;
     assert_body(body_of(BLOOM, 5, 5), 63, bad_size);
     assert_body(body_of(BLOOM, 5, 5), 65, bad_size);
     assert_body(body_of(BLOOM, 5, 5), 128, bad_size);
@@ -85,7 +83,6 @@ static void only_complete_configurations_are_accepted(void **state)
         "bloom memory=8 k=4 hash=xxh3 seed=1",          /* too little memory */
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof configs / sizeof *configs; i++)
         assert_body(body_of(configs[i], 5, 5), 64, bad_config);
 }
@@ -96,7 +93,6 @@ static void the_configuration_must_be_valid_text(void **state)
     static const char broken[] = "bloom memo\0y=64 k=4 hash=xxh3 seed=1";
     struct body body = body_of(BLOOM, 5, 5);
 
-    (void)state;
     body.head.spec = broken;
     assert_body(body, 64, bad_config);
     for (uint32_t length = 0; length < sizeof text; length++) {
@@ -122,7 +118,6 @@ static void loads_of_rlbsbf_must_match_its_bits(void **state)
 {
     struct body body = loads(3, 1);
 
-    (void)state;
     body.cells[0] = 0x15;       /* three bits of the first array */
     body.cells[64 + 31] = 0x80; /* the last bit of the second */
     assert_body(body, 128, NULL);
@@ -137,7 +132,6 @@ static void bits_after_the_last_cell_must_be_zero(void **state)
 {
     struct body body = loads(0, 0);
 
-    (void)state;
     for (size_t at = 0; at < 128; at++) {
         body.cells[at] = 1;
         assert_body(body, 128, bad_state); /* a possible state with wrong loads */
@@ -159,7 +153,6 @@ static void registers_must_be_in_range(void **state)
     static const char buffers[] = "two-buffer memory=64 k=4 window=10 hash=xxh3 seed=1";
     static const char slices[] = "apbf memory=64 k=4 window=12 slices=4 hash=xxh3 seed=1";
 
-    (void)state;
     assert_body(two(buffers, 1, 10), 64, NULL);
     assert_body(two(buffers, 2, 0), 64, bad_state);
     assert_body(two(buffers, UINT64_MAX, 0), 64, bad_state);
@@ -184,7 +177,6 @@ static struct body sampled(uint64_t n, uint64_t first, uint64_t second)
 
 static void samples_must_be_sorted_and_complete(void **state)
 {
-    (void)state;
     assert_body(sampled(0, 0, 0), 64, NULL);
     assert_body(sampled(2, 5, 5), 64, NULL);
     assert_body(sampled(2, 6, 5), 64, bad_state);

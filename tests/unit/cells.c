@@ -139,31 +139,26 @@ static void count_used(struct pair *p)
 
 static void setting_a_cell_does_not_change_its_neighbours(void **state)
 {
-    (void)state;
     with_every_width(set_each);
 }
 
 static void cells_are_raised_and_lowered_and_stop_at_zero(void **state)
 {
-    (void)state;
     with_every_width(raise_and_lower);
 }
 
 static void a_run_of_lowered_cells_wraps_around(void **state)
 {
-    (void)state;
     with_every_width(lower_runs);
 }
 
 static void merging_takes_the_higher_of_each_cell(void **state)
 {
-    (void)state;
     with_every_width(raise_all);
 }
 
 static void used_cells_are_counted(void **state)
 {
-    (void)state;
     with_every_width(count_used);
 }
 
@@ -172,7 +167,6 @@ static void cells_start_at_the_lowest_bit(void **state)
     uint8_t bytes[16] = {0};
     struct cells c = {bytes, 5, 3};
 
-    (void)state;
     for (uint32_t i = 0; i < 5; i++)
         cells_set(&c, i, i + 3);
     /* 3, 4, 5, 6, 7 in 3 bits each: 011 100 101 110 111, starting at the lowest bit */
@@ -185,7 +179,6 @@ static void bits_agree_with_cells_of_width_one(void **state)
 {
     struct pair p = pair_of(1, 200, 13);
 
-    (void)state;
     for (int round = 0; round < 500; round++) {
         uint64_t i = rng_below(&p.rng, 200);
 
@@ -205,7 +198,6 @@ static void fill_counts_one_and_two_of_two_bits(void **state)
     struct pair p = pair_of(2, 300, 14);
     double fill[2], lower = 0, upper = 0;
 
-    (void)state;
     for (uint64_t i = 0; i < 300; i++) {
         lower += (p.model[i] & 1) / 300.0;
         upper += (p.model[i] >> 1) / 300.0;
@@ -223,7 +215,6 @@ static void fill_of_very_many_cells_is_sampled(void **state)
     struct cells c = {NULL, 10000000, 2};
     double fill[2];
 
-    (void)state;
     c.bytes = calloc(1, cells_bytes(c.n, c.width));
     for (uint64_t i = 0; i < c.n; i++)
         cells_set(&c, i, (i % 3 == 0) + 2 * (i >= c.n / 10 * 9));
@@ -239,7 +230,6 @@ static void numbers_are_stored_little_endian(void **state)
     uint8_t bytes[8];
     const uint8_t expected[] = {8, 7, 6, 5, 4, 3, 2, 1};
 
-    (void)state;
     bits_store64(bytes, UINT64_C(0x0102030405060708));
     assert_memory_equal(bytes, expected, 8);
     assert_true(bits_load64(bytes) == UINT64_C(0x0102030405060708));
@@ -250,7 +240,6 @@ static void numbers_are_stored_little_endian(void **state)
 
 static void a_128_bit_product_has_the_right_upper_half(void **state)
 {
-    (void)state;
     assert_int_equal(bits_scale(0, 1000), 0);
     assert_int_equal(bits_scale(UINT64_MAX, 1000), 999);
     assert_int_equal(bits_scale(UINT64_C(1) << 63, 1000), 500);

@@ -16,7 +16,6 @@ static void the_same_counter_gives_the_same_draws(void **state)
 {
     struct rng a = rng_at(5, 7), b = rng_at(5, 7), other = rng_at(5, 8);
 
-    (void)state;
     for (int i = 0; i < 100; i++) {
         uint64_t draw = rng_next(&a);
 
@@ -31,7 +30,6 @@ static void draws_have_not_changed_since_filters_were_saved(void **state)
     static const uint64_t expected[] = {0x71654cf51d71631c, 0x260003b8177b8cc1, 0x22441fc47e1fe7c5};
     struct rng r = rng_at(42, 1000);
 
-    (void)state;
     for (size_t i = 0; i < sizeof expected / sizeof *expected; i++)
         assert_true(rng_next(&r) == expected[i]);
 }
@@ -43,7 +41,6 @@ static void draws_are_uniform(void **state)
     static const uint64_t awkward[] = {3, 7, 100, 255, 257, 1000};
     uint64_t draws = sized(300000);
 
-    (void)state;
     for (size_t a = 0; a < sizeof awkward / sizeof *awkward; a++) {
         uint64_t first[EVEN] = {0}, fourth[EVEN] = {0};
 
@@ -90,7 +87,6 @@ static void draws_for_one_record_are_independent(void **state)
 {
     uint64_t n = sized(200000);
 
-    (void)state;
     for (int apart = 1; apart <= 3; apart++) {
         struct square s = {0};
 
@@ -105,7 +101,6 @@ static void draws_for_different_records_are_independent(void **state)
     static const uint64_t apart[] = {1, 2, 3, 16, 64, 1 << 20, UINT64_C(1) << 32};
     uint64_t n = sized(200000);
 
-    (void)state;
     for (size_t a = 0; a < sizeof apart / sizeof *apart; a++) {
         struct square same = {0}, next = {0};
 
@@ -122,7 +117,6 @@ static void draws_of_neighbouring_seeds_are_independent(void **state)
 {
     uint64_t n = sized(200000);
 
-    (void)state;
     for (uint64_t seed = 0; seed < 4; seed++) {
         struct square s = {0};
 
@@ -136,7 +130,6 @@ static void events_occur_with_the_requested_probability(void **state)
 {
     uint64_t n = 300000, hits = 0, always = 0, never = 0;
 
-    (void)state;
     for (uint64_t i = 0; i < n; i++) {
         struct rng r = rng_at(9, i);
 
@@ -158,7 +151,6 @@ static void assert_hash(struct hash128 h, uint64_t hi, uint64_t lo)
 
 static void hashes_are_fixed_for_a_seed(void **state)
 {
-    (void)state;
     /* XXH3-128 of the empty input with seed 0, from its documentation */
     assert_hash(hash_fast("", 0, 0), 0x99aa06d3014798d8, 0x6001c324468d497f);
     assert_hash(hash_fast("weir", 4, 42), 0x0bad18f777ee064d, 0xd844a6650f8fa619);
@@ -174,7 +166,6 @@ static void hashes_differ_by_seed_and_by_function(void **state)
     struct weir_key c = weir_hash(other, "key", 3);
     struct hash128 f = hash_fast("key", 3, 1), k = hash_keyed("key", 3, 1);
 
-    (void)state;
     assert_true(a.lo == f.lo && a.hi == f.hi && a.importance == 1);
     assert_true(b.lo == k.lo && b.hi == k.hi && b.importance == 1);
     assert_true(a.lo != b.lo && a.hi != b.hi);
@@ -191,7 +182,6 @@ static void hash_many_equals_single_calls(void **state)
     struct weir_bytes bytes[sizeof text];
     struct weir_key keys[sizeof text];
 
-    (void)state;
     for (size_t i = 0; i < sizeof text; i++)
         bytes[i] = (struct weir_bytes){text, i};
     weir_hash_many(w, bytes, sizeof text, keys);
@@ -218,7 +208,6 @@ static void positions_are_uniform_for_awkward_lengths(void **state)
     static const uint32_t functions[] = {0, 1, 2, 3, 7, 31};
     uint64_t n = sized(200000);
 
-    (void)state;
     for (size_t a = 0; a < sizeof awkward / sizeof *awkward; a++)
         for (size_t f = 0; f < sizeof functions / sizeof *functions; f++) {
             uint64_t counts[EVEN] = {0};
@@ -235,7 +224,6 @@ static void positions_have_no_modulo_bias(void **state)
 {
     uint64_t counts[3] = {0}, n = sized(100000);
 
-    (void)state;
     for (uint64_t i = 0; i < n; i++)
         counts[place(key_number(i), 2, UINT64_C(3) << 62) >> 62]++;
     assert_true(chi_square(counts, 3) < chi_square_limit(3));
@@ -302,7 +290,6 @@ static double excess(placer at, uint32_t a, uint32_t b, uint32_t c)
 
 static void keys_that_share_two_positions_share_no_third(void **state)
 {
-    (void)state;
     for (uint32_t a = 0; a < FUNCTIONS; a++)
         for (uint32_t b = a + 1; b < FUNCTIONS; b++)
             for (uint32_t c = 0; c < FUNCTIONS; c++)
@@ -314,7 +301,6 @@ static void keys_that_share_two_positions_share_no_third(void **state)
  * do. With h1 + i*h2 all do (1422 sigma); with the same in 64 bits 12,159 do (513 sigma). */
 static void double_hashing_would_share_them(void **state)
 {
-    (void)state;
     assert_true(excess(place_double, 0, 1, 2) > 1000);
     assert_true(excess(place_double_wide, 0, 1, 2) > 100);
 }
@@ -355,7 +341,6 @@ static void small_bloom_filters_have_the_predicted_error(void **state)
 {
     uint64_t filters = sized(4000);
 
-    (void)state;
     assert_float_equal(bloom_excess(place, filters), 0, filters < 4000 ? 0.16 : 0.08);
     assert_true(bloom_excess(place_double, filters) > 0.20);
     assert_true(bloom_excess(place_double_wide, filters) > 0.20);

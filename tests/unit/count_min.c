@@ -45,7 +45,6 @@ static void counts_are_never_too_low_and_within_the_bound(void **state)
                                         "layout=line update=conservative counter=64",
                                         "depth=1"};
 
-    (void)state;
     for (size_t i = 0; i < LAWS; i++) {
         struct counted c = counted_of(sized(200000), 20000, laws[i].alpha, 5 + i);
 
@@ -66,7 +65,6 @@ static void the_error_of_one_row_is_as_computed(void **state)
     struct counted c = counted_of(100000, 20000, 0, 11);
     double mean = check_bound("count-min memory=8K depth=1 seed=3", &c);
 
-    (void)state;
     assert_true(fabs(mean - 100000.0 / 2048) < 1.0);
     mean = check_bound("count-min memory=8K depth=1 layout=line seed=3", &c);
     assert_true(fabs(mean - 100000.0 / 2048) < 1.0);
@@ -79,7 +77,6 @@ static void conservative_updates_reduce_the_error(void **state)
     double plain = check_bound("count-min memory=32K seed=3", &c);
     double careful = check_bound("count-min memory=32K seed=3 update=conservative", &c);
 
-    (void)state;
     assert_true(careful < 0.75 * plain);
     counted_free(c);
 }
@@ -91,7 +88,6 @@ static void a_merged_plain_sketch_equals_one_of_all_keys(void **state)
                                         "layout=line counter=64 depth=8"};
     struct counted c = counted_of(20000, 3000, 1.0, 13);
 
-    (void)state;
     for (size_t i = 0; i < 2; i++) {
         weir_sketch *a = open_sketch(forms[i]), *b = open_sketch(forms[i]);
         weir_sketch *all = open_sketch(forms[i]);
@@ -114,7 +110,6 @@ static void a_merged_conservative_sketch_is_never_too_low(void **state)
     weir_sketch *a = open_sketch(spec), *b = open_sketch(spec);
     struct counted c = counted_of(20000, 3000, 1.0, 14);
 
-    (void)state;
     show_draws(a, &c, 0, 9000);
     show_draws(b, &c, 9000, c.n);
     assert_int_equal(weir_sketch_merge(a, b, NULL), WEIR_OK);
@@ -131,7 +126,6 @@ static void different_sketches_are_not_merged(void **state)
     weir_sketch *b = open_sketch("count-min memory=4K seed=4");
     struct weir_error error;
 
-    (void)state;
     assert_int_equal(weir_sketch_merge(a, b, &error), WEIR_MISMATCH);
     assert_non_null(strstr(error.text, "seed=3"));
     assert_non_null(strstr(error.text, "seed=4"));
@@ -145,7 +139,6 @@ static void a_weighted_sum_equals_that_of_the_counts(void **state)
     weir_sketch *a, *b, *c;
     struct weir_error error;
 
-    (void)state;
     assert_int_equal(weir_sketch_open(&a, "count-min memory=4K depth=20 seed=1", NULL), WEIR_OK);
     b = weir_sketch_clone(a, NULL);
     c = weir_sketch_clone(a, NULL);
@@ -182,7 +175,6 @@ static void subtracting_undoes_adding(void **state)
     weir_sketch *a = open_sketch("count-min memory=4K seed=3"), *b = weir_sketch_clone(a, NULL);
     struct counted c = counted_of(5000, 300, 1.0, 15);
 
-    (void)state;
     show_draws(a, &c, 0, 4000);
     show_draws(b, &c, 0, 5000);
     for (size_t i = 4000; i < 5000; i++)
@@ -198,7 +190,6 @@ static void impossible_subtractions_are_refused(void **state)
     static const char *const forms[] = {"count-min memory=4K update=conservative", "top memory=4K"};
     struct weir_error error;
 
-    (void)state;
     for (size_t i = 0; i < 2; i++) {
         weir_sketch *s = open_sketch(forms[i]);
 
@@ -221,7 +212,6 @@ static void counters_saturate(void **state)
                  {"top memory=4K seed=1", UINT64_MAX}};
     struct weir_bytes key = {"a", 1};
 
-    (void)state;
     for (size_t i = 0; i < 4; i++) {
         weir_sketch *s = open_sketch(forms[i].spec), *twin;
 
@@ -249,7 +239,6 @@ static void hashed_keys_count_as_their_bytes_do(void **state)
     weir_sketch *t = open_sketch("top memory=4K");
     struct weir_error error;
 
-    (void)state;
     for (uint64_t i = 0; i < 100; i++) {
         struct weir_key key = weir_sketch_hash(b, &i, sizeof i);
         uint64_t amount = i + 1;
@@ -276,7 +265,6 @@ static void refused(const char *spec, const char *expected)
 
 static void impossible_specs_are_refused_with_a_reason(void **state)
 {
-    (void)state;
     refused("heavy-keeper",
             "there is no sketch 'heavy-keeper'; there are count-min, top, heavykeeper");
     refused(NULL, "there is no sketch ''; there are count-min, top, heavykeeper");
@@ -301,7 +289,6 @@ static void error_and_confidence_become_width_and_depth(void **state)
     weir_sketch *s = open_sketch("count-min error=0.1% confidence=99% seed=1");
     char config[200];
 
-    (void)state;
     weir_sketch_config(s, config, sizeof config);
     /* w = ceil(e / 0.001) = 2719, d = ceil(ln 100) = 5, rounded up to a whole line */
     assert_string_equal(config, "count-min memory=54400 depth=5 counter=32 update=plain "

@@ -57,7 +57,6 @@ static void a_wrong_spec_has_its_code(void **state)
 {
     char text[WEIR_SPEC_MAX];
 
-    (void)state;
     for (size_t i = 0; i < sizeof wrong_specs / sizeof *wrong_specs; i++) {
         struct weir_error error = {0};
         int status =
@@ -76,7 +75,6 @@ static void opening_has_its_codes(void **state)
     weir_shared *shared;
     weir_filter *w;
 
-    (void)state;
     assert_code(WEIR_ERROR_MAX_BYTES, weir_open_with(&w, "bloom", &options, &error), &error);
     options.size = 1;
     assert_code(WEIR_ERROR_INVALID_ARGUMENT, weir_open_with(&w, "bloom", &options, &error), &error);
@@ -92,7 +90,6 @@ static void saved_data_has_its_codes(void **state)
     struct blob b = blob_of(w);
     uint32_t n;
 
-    (void)state;
     assert_int_equal(weir_save_buffer(w, b.data, b.size - 1, &error), 0);
     assert_code(WEIR_ERROR_BUFFER_TOO_SMALL, error.status, &error);
     assert_code(WEIR_ERROR_UNSUPPORTED, weir_save_shard(w, 2, 2, blob_sink, NULL, &error), &error);
@@ -148,7 +145,6 @@ static void filters_have_their_codes(void **state)
     struct weir_key key = weir_hash(w, "key", 3);
     struct blob b = blob_of(w);
 
-    (void)state;
     assert_code(WEIR_ERROR_SEED_MISMATCH, weir_merge(w, seed, &error), &error);
     assert_code(WEIR_ERROR_SPEC_MISMATCH, weir_merge(w, k, &error), &error);
     assert_code(WEIR_ERROR_SPEC_MISMATCH, weir_merge(w, rsbf, &error), &error);
@@ -179,7 +175,6 @@ static void sketches_and_screens_have_their_codes(void **state)
     struct weir_key key = {0};
     weir_screen *screen;
 
-    (void)state;
     weir_sketch_add(s, (struct weir_bytes){"key", 3}, 7);
     assert_code(WEIR_ERROR_UNSUPPORTED, weir_sketch_add_hashed(top, &key, NULL, 1, &error), &error);
     assert_code(WEIR_ERROR_SPEC_MISMATCH, weir_sketch_merge(s, top, &error), &error);
@@ -200,7 +195,6 @@ static void builders_have_their_codes(void **state)
     weir_builder *b;
     weir_filter *w;
 
-    (void)state;
     assert_int_equal(weir_build_begin(&b, "fuse memory=64 seed=1", NULL, NULL), WEIR_OK);
     for (uint64_t i = 0; i < 100; i++)
         keys[i] = weir_hash_bytes(WEIR_HASH_XXH3, 1, &i, sizeof i);
@@ -215,7 +209,6 @@ static void predictions_have_their_codes(void **state)
     struct weir_prediction p;
     int status = weir_stream_read(&stream, sizeof stream, "uniform:n=1M,bias=direct", &error);
 
-    (void)state;
     assert_code(WEIR_ERROR_CONFLICTING_PARAMETERS, status, &error);
     status =
         weir_stream_read(&stream, sizeof stream, "uniform:n=1M,drift=1%/1k,universe=1k", &error);
@@ -231,7 +224,6 @@ static void every_code_has_a_unique_name(void **state)
     const char *names[64];
     size_t n = 0;
 
-    (void)state;
     assert_string_equal(weir_error_name(WEIR_ERROR_NONE), "none");
     assert_string_equal(weir_error_name(WEIR_ERROR_UNKNOWN_PARAMETER), "unknown-parameter");
     assert_null(weir_error_name(-1));

@@ -145,7 +145,6 @@ static void csv_records_end_where_the_model_says(void **state)
     struct batch *b = batch_open();
     uint32_t fine = 0, faulty = 0;
 
-    (void)state;
     assert_non_null(b);
     for (int round = 0; round < 20000; round++) {
         size_t size = draw(2) ? 2 + draw(SIZE - 2) : fill_well(text, 50 + draw(SIZE - 50));
@@ -261,7 +260,6 @@ static void fields_equal_those_of_the_model(void **state)
     struct batch *b = batch_open();
     uint32_t compared = 0;
 
-    (void)state;
     assert_non_null(b);
     for (int round = 0; round < 60000; round++) {
         enum pick_way way = ways[round % 3];
@@ -297,7 +295,6 @@ static void a_column_is_found_by_its_name(void **state)
     struct arena a = {0};
     char *copy = malloc(strlen(header)); /* nothing after it may be read */
 
-    (void)state;
     assert_non_null(copy);
     memcpy(copy, header, strlen(header));
     assert_int_equal(fields_find(&p, &a, copy, strlen(header), "id", 0), 1);
@@ -313,7 +310,6 @@ static void bytes_are_counted_as_by_a_loop(void **state)
 {
     static char text[SIZE + 64];
 
-    (void)state;
     for (int round = 0; round < 5000; round++) {
         size_t to = 1 + draw(SIZE - 1), from = draw((uint32_t)to), n = 0;
 

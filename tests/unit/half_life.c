@@ -47,7 +47,6 @@ static void counts_decay_exponentially_if_all_keys_fit(void **state)
     static const int lives[] = {7, 100, 1000, 30000};
     struct counted c = counted_of(20000, 150, 1.0, 5);
 
-    (void)state;
     for (size_t i = 0; i < 8; i++) {
         char spec[100];
 
@@ -76,7 +75,6 @@ static void check_bounds(const weir_sketch *s, const struct counted *c, const do
 
 static void bounds_of_top_hold_and_its_floor_is_the_remaining_total(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < 4; i++) {
         struct counted c = counted_of(60000, 5000, alphas[i], 5 + i);
         weir_sketch *s = open_sketch("top keys=300 seed=7 half-life=5000");
@@ -95,7 +93,6 @@ static void fading_counts_of_count_min_are_never_too_low_and_within_the_bound(vo
 {
     static const char *const forms[] = {"", "update=conservative", "layout=line"};
 
-    (void)state;
     for (size_t i = 0; i < 12; i++) {
         struct counted c = counted_of(60000, 5000, alphas[i % 4], 5 + i);
         double *exact = exact_of(&c, 0, c.n, 5000);
@@ -124,7 +121,6 @@ static void an_old_heavy_hitter_is_replaced_by_a_new_one(void **state)
     weir_sketch *s = open_sketch("top keys=10 seed=1 half-life=1000");
     struct weir_heavy first;
 
-    (void)state;
     for (int i = 0; i < 100000; i++)
         weir_sketch_add(s, (struct weir_bytes){"old", 3}, 1);
     for (int i = 0; i < 900; i++) /* 1443 of those remained, and soon half of that */
@@ -147,7 +143,6 @@ static void amounts_decay_like_records_and_saturate(void **state)
     weir_sketch *s = open_sketch("top keys=10 seed=1 half-life=100");
     struct weir_bytes a = {"a", 1}, b = {"b", 1};
 
-    (void)state;
     weir_sketch_add(s, a, 1000000);
     for (int i = 0; i < 300; i++)
         weir_sketch_add(s, b, 0);
@@ -168,7 +163,6 @@ static void time_passes_only_by_advance(void **state)
     struct weir_bytes a = {"a", 1}, b = {"b", 1};
     const uint64_t noon = UINT64_C(1700000000000);
 
-    (void)state;
     for (int i = 0; i < 2; i++) {
         weir_sketch *s = open_sketch(forms[i]);
 
@@ -205,7 +199,6 @@ static void merged_counts_add_up_at_the_last_record_of_each(void **state)
     struct counted c = counted_of(20000, 150, 1.0, 8);
     double *first = exact_of(&c, 0, 13500, 900), *second = exact_of(&c, 13500, c.n, 900);
 
-    (void)state;
     for (int i = 0; i < 4; i++) {
         weir_sketch *a = open_sketch(forms[i / 2]), *b = open_sketch(forms[i / 2]);
         weir_sketch *into = i % 2 ? b : a, *from = i % 2 ? a : b;
@@ -230,7 +223,6 @@ static void merged_counts_add_up_at_the_later_time(void **state)
                                         "count-min memory=4K seed=1 half-life=1h"};
     struct weir_bytes a = {"a", 1}, b = {"b", 1};
 
-    (void)state;
     for (int i = 0; i < 4; i++) {
         weir_sketch *early = open_sketch(forms[i / 2]), *late = open_sketch(forms[i / 2]);
         weir_sketch *into = i % 2 ? early : late, *from = i % 2 ? late : early;
@@ -258,7 +250,6 @@ static void the_first_and_the_last_possible_time_can_be_merged(void **state)
                                         "count-min memory=4K seed=1 half-life=1ms"};
     struct weir_bytes key = {"a", 1};
 
-    (void)state;
     for (size_t i = 0; i < 4; i++) {
         weir_sketch *early = open_sketch(forms[i / 2]), *late = open_sketch(forms[i / 2]);
         weir_sketch *into = i % 2 ? early : late;
@@ -284,7 +275,6 @@ static void bounds_hold_after_merging_fading_counts(void **state)
     weir_sketch *b = open_sketch("top keys=300 seed=7 half-life=5000");
     double *first = exact_of(&c, 0, 20000, 5000), *second = exact_of(&c, 20000, c.n, 5000);
 
-    (void)state;
     show_draws(a, &c, 0, 20000);
     show_draws(b, &c, 20000, c.n);
     assert_int_equal(weir_sketch_merge(a, b, NULL), WEIR_OK);
@@ -302,7 +292,6 @@ static void bounds_hold_after_merging_fading_counts(void **state)
 
 static void units_are_scaled_by_powers_of_two(void **state)
 {
-    (void)state;
     assert_int_equal(fade_scale(1000, 0, false), 1000);
     assert_int_equal(fade_scale(1000, 256, false), 2000);
     assert_int_equal(fade_scale(1000, -256, true), 500);
@@ -332,7 +321,6 @@ static void a_time_per_key_equals_an_advance_before_each(void **state)
     static struct weir_bytes keys[5000];
     static uint64_t times[5000];
 
-    (void)state;
     for (uint64_t i = 0; i < c.n; i++) {
         keys[i] = name_of(&c, c.draws[i]);
         times[i] = 77 + i / 3 * 7 + (i % 11 == 0 ? 40000 : 0) + i / 1000 * 14 * HOUR;

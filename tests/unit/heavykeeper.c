@@ -27,7 +27,6 @@ static void frequent_keys_are_found_in_little_memory(void **state)
 {
     static const size_t least[] = {36, 38, 39}; /* of 40 */
 
-    (void)state;
     for (size_t i = 0; i < 3; i++) {
         struct counted c = counted_of(400000, 50000, alphas[i], 21 + i);
         weir_sketch *s = open_sketch("heavykeeper keys=50 memory=12K seed=7");
@@ -46,7 +45,6 @@ static void frequent_keys_are_found_in_little_memory(void **state)
  * lose less than 1 %. */
 static void counts_are_slightly_low_and_have_no_bound(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < 3; i++) {
         struct counted c = counted_of(400000, 50000, alphas[i], 21 + i);
         weir_sketch *s = open_sketch("heavykeeper keys=50 memory=12K seed=7");
@@ -73,7 +71,6 @@ static void top_and_ask_return_the_same_counts(void **state)
     weir_sketch *s = open_sketch("heavykeeper keys=30 width=100 depth=3 seed=7");
     struct weir_heavy list[40];
 
-    (void)state;
     show_draws(s, &c, 0, c.n);
     assert_int_equal(weir_sketch_top(s, list, 40), 30);
     for (size_t i = 0; i < 30; i++) {
@@ -117,7 +114,6 @@ static double left_of(uint64_t count, uint64_t others, bool at_once)
  * is -0.8. */
 static void a_count_of_one_is_lost_with_probability_decay(void **state)
 {
-    (void)state;
     assert_true(fabs(left_of(1, 1, false) + 0.8) < 0.02);
 }
 
@@ -126,13 +122,11 @@ static void a_count_of_c_is_lowered_with_probability_decay_to_the_c(void **state
 {
     double both = 0.9 * 0.9 * 0.9;
 
-    (void)state;
     assert_true(fabs(left_of(2, 2, false) - (1 - 2 * both)) < 0.03);
 }
 
 static void an_amount_equals_as_many_additions(void **state)
 {
-    (void)state;
     assert_true(fabs(left_of(2, 2, true) - (1 - 2 * 0.729)) < 0.03);
     assert_true(fabs(left_of(8, 20, true) - left_of(8, 20, false)) < 0.12);
 }
@@ -142,7 +136,6 @@ static void a_decay_of_one_lowers_a_count_at_every_attempt(void **state)
     weir_sketch *s = open_sketch("heavykeeper keys=1 width=1 depth=1 seed=1 decay=1");
     weir_sketch *t = weir_sketch_clone(s, NULL);
 
-    (void)state;
     weir_sketch_add(s, a, 1000000);
     weir_sketch_add(t, a, 7);
     weir_sketch_add(s, b, 999999);
@@ -160,7 +153,6 @@ static void counts_of_heavykeeper_saturate(void **state)
 {
     weir_sketch *s = open_sketch("heavykeeper keys=2 width=8 seed=1");
 
-    (void)state;
     weir_sketch_add(s, a, UINT32_MAX - 1);
     weir_sketch_add(s, a, 5);
     assert_int_equal(weir_sketch_ask(s, a).count, UINT32_MAX);
@@ -175,7 +167,6 @@ static void the_largest_amounts_take_no_time(void **state)
 {
     weir_sketch *s = open_sketch("heavykeeper keys=1 width=1 depth=1 seed=1 decay=0.99");
 
-    (void)state;
     weir_sketch_add(s, a, UINT32_MAX);
     for (int i = 0; i < 1000; i++)
         weir_sketch_add(s, b, 1);
@@ -192,7 +183,6 @@ static void merging_is_refused_with_a_reason(void **state)
                 *t = weir_sketch_clone(s, NULL);
     struct weir_error error;
 
-    (void)state;
     assert_int_equal(weir_sketch_merge(s, t, &error), WEIR_UNSUPPORTED);
     assert_string_equal(error.text, "heavykeeper cannot be merged: a bucket contains only one of "
                                     "the keys that it was used for; count-min, top can be");
@@ -206,7 +196,6 @@ static void a_key_too_long_for_the_arena_is_reported(void **state)
     static char longest[4096];
     weir_sketch *s = open_sketch("heavykeeper keys=10 width=8 seed=7");
 
-    (void)state;
     weir_sketch_add(s, (struct weir_bytes){longest, sizeof longest}, 5);
     assert_int_equal(weir_sketch_stats_of(s).too_long, 5);
     assert_int_equal(weir_sketch_stats_of(s).keys, 0);
@@ -227,7 +216,6 @@ static void an_impossible_spec_of_heavykeeper_is_refused(void **state)
     weir_sketch *s = open_sketch("heavykeeper keys=100 width=50 depth=7 seed=1");
     char config[200];
 
-    (void)state;
     weir_sketch_config(s, config, sizeof config);
     /* 128 + 100 * 88, rounded up to a line, and 7 * 50 * 8 */
     assert_string_equal(config, "heavykeeper memory=11760 keys=100 depth=7 decay=0.9 hash=xxh3 "

@@ -25,7 +25,6 @@ static void a_range_is_cut_into_equal_classes(void **state)
 {
     uint32_t counts[8] = {0};
 
-    (void)state;
     assert_int_equal(class_in("1-50", NULL, 0, 7), 1);
     assert_int_equal(class_in("1-50", NULL, 1, 7), 1);
     assert_int_equal(class_in("1-50", NULL, 50, 7), 7);
@@ -44,7 +43,6 @@ static void classes_never_fall_as_importance_rises(void **state)
     static const char *const modes[] = {"1-50", "log", "percentile", "capped"};
     struct sample s = {.n = 0};
 
-    (void)state;
     for (uint64_t i = 0; i < 1000; i++)
         sample_take(&s, (uint32_t)(i * i), i, 1);
     for (size_t m = 0; m < 4; m++)
@@ -64,7 +62,6 @@ static void classes_never_fall_as_importance_rises(void **state)
 
 static void log_classes_are_numbers_of_bits(void **state)
 {
-    (void)state;
     assert_int_equal(class_in("log", NULL, 0, 33), 1);
     assert_int_equal(class_in("log", NULL, 1, 33), 2);
     assert_int_equal(class_in("log", NULL, 2, 33), 3);
@@ -77,7 +74,6 @@ static void an_empty_sample_gives_the_middle_or_the_top(void **state)
 {
     struct sample s = {.n = 0};
 
-    (void)state;
     assert_int_equal(class_in("percentile", &s, 5, 7), 4);
     assert_int_equal(class_in("capped", &s, 5, 7), 7);
 }
@@ -87,7 +83,6 @@ static void percentiles_and_caps_follow_the_sample(void **state)
 {
     struct sample s = {.n = 0};
 
-    (void)state;
     for (uint32_t i = 0; i < 200; i++)
         sample_take(&s, i * 7 % 200 * 10, i, 1);
     assert_int_equal(s.n, 200);
@@ -107,7 +102,6 @@ static void equal_values_are_in_the_middle_class(void **state)
 {
     struct sample s = {.n = 0};
 
-    (void)state;
     for (uint64_t i = 0; i < 1000; i++)
         sample_take(&s, 42, i, 1);
     assert_int_equal(class_in("percentile", &s, 42, 7), 4);
@@ -121,7 +115,6 @@ static void the_sample_follows_the_stream(void **state)
 {
     struct sample s = {.n = 0};
 
-    (void)state;
     for (uint64_t i = 0; i < 5000; i++)
         sample_take(&s, (uint32_t)(i % 100), i, 1);
     assert_int_equal(class_in("capped", &s, 95, 7), 7);
@@ -137,7 +130,6 @@ static void modes_are_written_as_they_are_read(void **state)
 {
     static const char *const texts[] = {"1-50", "0-4294967295", "log", "percentile", "capped"};
 
-    (void)state;
     for (size_t i = 0; i < 5; i++) {
         struct importance imp = mode(texts[i]);
         char buffer[40];
@@ -187,7 +179,6 @@ static void steps_give_the_same_classes(void **state)
     static const char *const modes[] = {"1-50", "0-4294967295", "7-8",   "4294967294-4294967295",
                                         "log",  "percentile",   "capped"};
 
-    (void)state;
     for (uint32_t kind = 0; kind < 6; kind++) {
         struct sample s = {.n = 0};
         struct rng r = rng_at(7, kind);
@@ -209,7 +200,6 @@ static void steps_require_a_full_sample(void **state)
     struct sample s = {.n = 0};
     struct steps steps;
 
-    (void)state;
     for (uint64_t i = 0; i < SAMPLE_SIZE; i++) {
         assert_false(importance_steps(&percentile, &s, 31, &steps));
         sample_take(&s, (uint32_t)i, i, 1);

@@ -187,14 +187,12 @@ static const char *const invalid[] = {
 
 static void valid_json_is_accepted(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof valid / sizeof *valid; i++)
         assert_json(valid[i], strlen(valid[i]), true);
 }
 
 static void invalid_json_is_refused(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof invalid / sizeof *invalid; i++)
         assert_json(invalid[i], strlen(invalid[i]), false);
     assert_json("\"a\0b\"", 5, false);
@@ -207,7 +205,6 @@ static void a_prefix_of_json_is_refused(void **state)
     const char *text =
         "{\"a\":[true,\"\\ud83d\\ude00\xe2\x82\xac\",-1.5e7,{\"b\":null}],\"c\":\"\"}";
 
-    (void)state;
     for (size_t n = 0; n < strlen(text); n++)
         assert_json(text, n, false);
     assert_json(text, strlen(text), true);
@@ -220,7 +217,6 @@ static void every_byte_is_checked_at_every_position(void **state)
     size_t size = strlen(text);
     char changed[128];
 
-    (void)state;
     for (size_t at = 0; at < size; at++)
         for (int c = 0; c < 256; c++) {
             memcpy(changed, text, size);
@@ -259,7 +255,6 @@ static void nesting_has_a_limit(void **state)
         {JSON_DEPTH_MAX, "", false, true},      {100000, "1", false, false},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         size_t size;
         char *text = nested(rows[i].depth, rows[i].inside, rows[i].objects, &size);
@@ -280,7 +275,6 @@ static void numbers_of_any_size_are_accepted(void **state)
         "123456789012345678901234567890123456789012345678901234567890",
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         assert_true(accepts(numbers[i], strlen(numbers[i]), '\n'));
 }

@@ -162,7 +162,6 @@ static void every_width_equals_the_model(void **state)
 {
     char spec[64];
 
-    (void)state;
     for (uint32_t i = 0; i < LINE_WIDTHS; i++) {
         snprintf(spec, sizeof spec, "recent memory=4K seed=1 width=%u", line_width[i]);
         follows_the_model(spec, false);
@@ -173,7 +172,6 @@ static void every_width_equals_the_model(void **state)
 
 static void importance_sets_the_insertion_depth(void **state)
 {
-    (void)state;
     follows_the_model("recent memory=4K seed=1 width=8 importance=1-50", true);
     follows_the_model("recent memory=4K seed=1 width=13 importance=1-50", true);
     follows_the_model("recent memory=4K seed=1 width=24 importance=log", true);
@@ -185,7 +183,6 @@ static void enter_sets_the_insertion_depth_and_hits_move_to_the_front(void **sta
         "recent memory=4K seed=1 width=12 enter=25%", "recent memory=4K seed=1 enter=50%",
         "recent memory=4K seed=1 width=9 enter=10%", "recent memory=4K seed=1 width=24 enter=1%"};
 
-    (void)state;
     for (size_t c = 0; c < sizeof specs / sizeof *specs; c++) {
         weir_filter *w = open_filter(specs[c]);
         struct model m = model_of(w);
@@ -287,7 +284,6 @@ static void batches_with_importance_equal_single_calls(void **state)
     static const int widths[] = {8, 12, 16, 32};
     char spec[80];
 
-    (void)state;
     for (size_t i = 0; i < 16; i++) {
         snprintf(spec, sizeof spec, "recent memory=8K seed=1 width=%d importance=%s", widths[i / 4],
                  modes[i % 4]);
@@ -329,7 +325,6 @@ static void all_paths_give_the_same_bytes(void **state)
         "recent memory=4K seed=1 width=8 enter=25%",
     };
 
-    (void)state;
     for (size_t c = 0; c < sizeof specs / sizeof *specs; c++)
         for (const struct recent_paths *const *p = newer_paths(); *p; p++)
             assert_equal_paths(specs[c], *p);
@@ -353,7 +348,6 @@ static void assert_batches_of_all_widths(const char *memory, const struct recent
 
 static void batches_of_all_widths_equal_single_calls(void **state)
 {
-    (void)state;
     assert_batches_of_all_widths("32K", &recent_paths_plain);
     for (const struct recent_paths *const *p = newer_paths(); *p; p++)
         assert_batches_of_all_widths("32K", *p);
@@ -362,7 +356,6 @@ static void batches_of_all_widths_equal_single_calls(void **state)
 /* Sixteen lines, so keys of one batch share lines. */
 static void batches_of_keys_that_share_lines_equal_single_calls(void **state)
 {
-    (void)state;
     for (const struct recent_paths *const *p = newer_paths(); *p; p++)
         assert_batches_of_all_widths("1K", *p);
 }

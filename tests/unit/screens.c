@@ -34,7 +34,6 @@ static void assert_completed(const char *spec, const char *expected)
 
 static void specs_are_completed(void **state)
 {
-    (void)state;
     assert_completed("seed=1", "cache memory=1048576 width=20 slots=24 hash=xxh3 seed=1");
     assert_completed("cache memory=1000bit fpr=0.1% seed=1",
                      "cache memory=125 width=15 slots=31 hash=xxh3 seed=1");
@@ -63,7 +62,6 @@ static void specs_are_completed(void **state)
 
 static void specs_are_refused(void **state)
 {
-    (void)state;
     assert_screen_refused("bloom",
                           "there is no screen 'bloom'; there are cache, dabf, 1bf, strict, none");
     assert_screen_refused("none memory=64", "none has no parameter 'memory'; it takes hash, seed");
@@ -92,7 +90,6 @@ static void every_screen_has_a_description(void **state)
 {
     size_t i = 0;
 
-    (void)state;
     for (; weir_algorithm_at(WEIR_KIND_SCREEN, i); i++) {
         weir_screen *w;
 
@@ -124,7 +121,6 @@ static void assert_chosen(uint64_t memory, bool listed, uint64_t set, const char
 
 static void a_listed_set_that_fits_is_kept_in_memory(void **state)
 {
-    (void)state;
     assert_chosen(65536, true, 31620, "strict set=31620 memory=65536",
                   "the store lists its 31620 keys, and 16 bits for each fit the memory");
     assert_chosen(65536, false, 31620, "cache memory=65536", "the store cannot be listed");
@@ -158,7 +154,6 @@ static void assert_always_right(const char *spec)
 
 static void strict_and_none_have_no_errors(void **state)
 {
-    (void)state;
     assert_always_right("none seed=1");
     assert_always_right("strict memory=100 set=600 seed=1"); /* far too little memory: it asks the
                                                                 store more often */
@@ -184,7 +179,6 @@ static void strict_asks_for_the_members_of_1bf(void **state)
     uint8_t *answers = calloc(DRAWS, 1);
     uint64_t members = 0;
 
-    (void)state;
     assert_false(weir_screen_needs_set(one));
     screen_draws(one, &s, 0, DRAWS, 300, answers);
     assert_int_equal(s.calls, 0);
@@ -215,7 +209,6 @@ static void a_set_can_be_cleared_and_built_again(void **state)
     const struct weir_bytes old = {"old", 3}, new = {"new", 3};
     uint8_t answer;
 
-    (void)state;
     for (size_t i = 0; i < 2; i++) {
         weir_screen *w;
 
@@ -247,7 +240,6 @@ static void cached_verdicts_are_confirmed_once(void **state)
     uint8_t *answers = calloc(DRAWS, 1);
     uint64_t different = 0;
 
-    (void)state;
     screen_draws(w, &s, 0, DRAWS, 300, answers);
     for (size_t i = 0; i < DRAWS; i++)
         assert_int_equal(answers[i], store_has(&s, c.draws[i]));
@@ -271,7 +263,6 @@ static void with_a_full_filter_strict_equals_cache(void **state)
     weir_screen *b = open_screen("cache memory=128 width=32 seed=1", &of_cache);
     uint8_t *answers = calloc(DRAWS, 1);
 
-    (void)state;
     assert_true(weir_screen_stats_of(a).fill == 1);
     for (size_t i = 0; i < DRAWS; i++) {
         screen_draws(a, &of_strict, i, i + 1, 1, answers);
@@ -294,7 +285,6 @@ static void a_batch_without_lookups_does_not_call_the_store(void **state)
     weir_screen *w = open_screen("cache memory=4K seed=1", &s);
     uint8_t *answers = calloc(1000, 1);
 
-    (void)state;
     screen_draws(w, &s, 0, 1000, 1000, answers);
     assert_int_equal(s.calls, 1);
     assert_int_equal(s.asked, 20);
@@ -335,7 +325,6 @@ static void the_window_of_dabf_is_two_pairs_flushed_in_turn(void **state)
     struct counted c = counted_of(DRAWS, KEYS, 0.6, 4);
     uint8_t *answers = calloc(DRAWS, 1);
 
-    (void)state;
     for (size_t i = 0; i < 5; i++) {
         struct store s = store_of(&c);
         struct pairs p = {0};
@@ -371,7 +360,6 @@ static void a_borrowed_set_is_used_with_the_added_keys(void **state)
     weir_builder *b;
     weir_filter *set, *other = open_filter("bloom memory=64 seed=2");
 
-    (void)state;
     assert_int_equal(weir_screen_open(&w, "strict memory=4K seed=1", NULL), WEIR_OK);
     assert_int_equal(weir_build_begin(&b, "fuse bits=16 seed=1", NULL, NULL), WEIR_OK);
     for (uint64_t i = 0; i < KEYS; i++) {

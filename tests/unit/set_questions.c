@@ -36,13 +36,11 @@ static void assert_none_missed(const char *spec)
 
 static void fuse_misses_none_of_a_hundred_million(void **state)
 {
-    (void)state;
     assert_none_missed("fuse bits=8 seed=3");
 }
 
 static void cuckoo_misses_none_of_a_hundred_million(void **state)
 {
-    (void)state;
     assert_none_missed("cuckoo capacity=10M fpr=0.2% seed=3");
 }
 

@@ -58,7 +58,6 @@ static void fpr_is_a_maximum_and_nearly_reached(void **state)
 {
     static const double rates[] = {0.3, 0.05, 0.004};
 
-    (void)state;
     for (size_t i = 0; weir_algorithm_at(WEIR_KIND_FILTER, i); i++)
         for (size_t j = 0; j < sizeof rates / sizeof *rates; j++)
             if (weir_find_parameter(WEIR_KIND_FILTER, weir_algorithm_at(WEIR_KIND_FILTER, i)->name,
@@ -77,7 +76,6 @@ static void fpr_is_kept_by_rsbf_with_one_array(void **state)
     struct weir_error error;
     weir_filter *none;
 
-    (void)state;
     for (size_t i = 0; i < sizeof one / sizeof *one; i++) {
         weir_filter *w = open_filtered("rsbf memory=512 seed=3 fpr=%s", one[i]);
         struct course c = course_of(w, 400000);
@@ -104,7 +102,6 @@ static void fpr_is_kept_by_ibf_h_if_cells_to_decrement_are_rare(void **state)
 {
     weir_filter *w = open_filter("ibf-h memory=8K k=3 cell=4 fpr=0.001 importance=0-1 seed=3");
 
-    (void)state;
     assert_true(course_of(w, 200000).mean < 0.00103);
     weir_close(w);
 }
@@ -136,7 +133,6 @@ static void bloom_is_sized_by_any_two_of_three(void **state)
     double bits = -10000 * log(0.01) / (M_LN2 * M_LN2);
     struct sized s = size_of("bloom capacity=10k fpr=1%");
 
-    (void)state;
     assert_about(s.memory, bits);
     assert_int_equal(s.k, 7);
     s = size_of("bloom memory=12K fpr=1%");
@@ -155,7 +151,6 @@ static void a_chosen_k_is_kept_and_costs_memory(void **state)
 {
     struct sized s = size_of("bloom capacity=10k fpr=1% k=2");
 
-    (void)state;
     assert_int_equal(s.k, 2);
     assert_about(s.memory, -20000 / log(1 - sqrt(0.01)));
     s = size_of("bloom memory=12K fpr=1% k=1");
@@ -166,7 +161,6 @@ static void counting_needs_as_many_cells_as_bloom_bits(void **state)
 {
     struct sized plain = size_of("bloom capacity=10k fpr=1%");
 
-    (void)state;
     assert_int_equal(size_of("counting capacity=10k fpr=1%").memory, 4 * plain.memory);
     assert_int_equal(size_of("counting capacity=10k fpr=1% cell=3").memory, 3 * plain.memory);
     assert_int_equal(size_of("counting memory=48K fpr=1%").capacity,
@@ -181,7 +175,6 @@ static void bloom_has_the_error_of_the_lecture(void **state)
     weir_filter *w = open_filter("bloom memory=25000 k=5 seed=1");
     double seen = 0;
 
-    (void)state;
     for (uint64_t i = 0; i < 25000; i++)
         weir_observe(w, numbered(w, i));
     for (uint64_t i = 0; i < 100000; i++)
@@ -248,7 +241,6 @@ static void a_window_that_would_fill_the_filter_is_refused(void **state)
 {
     static const char *const filters[] = {"two-buffer", "apbf"};
 
-    (void)state;
     for (size_t i = 0; i < 2; i++) {
         char spec[SPEC], expected[SPEC];
         struct weir_error error;
@@ -266,7 +258,6 @@ static void a_window_that_would_fill_the_filter_is_refused(void **state)
 
 static void the_latest_window_records_are_always_seen(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof windows / sizeof *windows; i++) {
         char spec[SPEC];
 
@@ -296,7 +287,6 @@ static void assert_window_ends(const char *spec, uint64_t gone)
 
 static void older_keys_are_forgotten(void **state)
 {
-    (void)state;
     assert_window_ends("two-buffer window=500 fpr=1e-4 seed=1", 1000);
     assert_window_ends("apbf window=500 slices=10 fpr=1e-4 seed=1", 500 + 16 * 50);
 }
@@ -308,7 +298,6 @@ static void windows_are_sized_by_memory_or_fpr(void **state)
     weir_filter *three = open_filter("apbf memory=64K fpr=1%");
     weir_filter *four = open_filtered("apbf window=%d fpr=1%%", (int)three->config.window);
 
-    (void)state;
     assert_about(two->config.memory, 64 * 8192);
     assert_about(four->config.memory, 64 * 8192);
     assert_int_equal(one->config.k, two->config.k);
@@ -334,7 +323,6 @@ static void apbf_has_one_slice_less_than_published(void **state)
                  {1e-2, 12, 88}, {1e-3, 10, 7}, {1e-3, 11, 9}, {1e-3, 12, 14}, {1e-3, 13, 23},
                  {1e-3, 14, 40}, {1e-3, 15, 74}};
 
-    (void)state;
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
         assert_int_equal(apbf_max_slices(pairs[i].error, pairs[i].k, 96), pairs[i].l - 1);
         assert_int_equal(apbf_min_k(pairs[i].error, pairs[i].l - 1, 32), pairs[i].k);

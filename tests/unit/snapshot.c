@@ -76,25 +76,21 @@ static void forge_words(struct blob b)
 
 static void every_prefix_is_refused(void **state)
 {
-    (void)state;
     with_every_filter(every_prefix);
 }
 
 static void every_flipped_bit_is_detected(void **state)
 {
-    (void)state;
     with_every_filter(every_flip);
 }
 
 static void every_flipped_bit_with_valid_checksum_is_refused_or_usable(void **state)
 {
-    (void)state;
     with_every_filter(every_sealed_flip);
 }
 
 static void forged_counters_are_refused_or_usable(void **state)
 {
-    (void)state;
     with_every_filter(forge_words);
 }
 
@@ -104,7 +100,6 @@ static void bytes_after_a_part_are_ignored(void **state)
     struct blob b = blob_of(w);
     size_t whole = b.size, used = 0;
 
-    (void)state;
     blob_sink(&b, "any bytes", 9);
     assert_int_equal(weir_load_buffer(&again, b.data, b.size, &used, NULL, NULL), WEIR_OK);
     assert_int_equal(used, whole);
@@ -118,7 +113,6 @@ static void other_files_versions_and_kinds_have_different_errors(void **state)
     weir_filter *w = golden_filter("bloom");
     struct blob b = blob_of(w), note = {NULL, 0}, empty = {NULL, 0};
 
-    (void)state;
     assert_not_loaded(empty, "this is not saved by weir: it does not begin with WEIR");
     assert_not_loaded((struct blob){(uint8_t *)"#!/bin/sh", 9},
                       "this is not saved by weir: it does not begin with WEIR");
@@ -154,7 +148,6 @@ static void a_length_near_the_integer_limit_is_refused(void **state)
     static const uint64_t lengths[] = {UINT64_MAX,      UINT64_MAX - 7,    UINT64_MAX - 63,
                                        UINT64_MAX - 64, UINT64_C(1) << 63, UINT64_C(1) << 57};
 
-    (void)state;
     for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
         struct blob b = empty_head(lengths[i]);
 
@@ -177,7 +170,6 @@ static void a_contradictory_head_is_refused(void **state)
                  {20, 1}, {20, UINT32_MAX}, {32, 1},          {36, 0},   {40, 1},
                  {44, 1}, {56, 1},          {56, UINT32_MAX}, {60, 1}};
 
-    (void)state;
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         struct part_head h = {.kind = WEIR_PART_FILTER, .shards = 1, .cells = 64};
         struct blob b =

@@ -94,7 +94,6 @@ static void assert_saves_and_loads(const void *handle, const struct subject *s)
 
 static void a_sketch_saves_and_loads_like_a_filter(void **state)
 {
-    (void)state;
     for (size_t i = 0; golden_sketch(i); i++) {
         weir_sketch *s = golden_counted(golden_sketch(i));
 
@@ -110,7 +109,6 @@ static void a_screen_saves_and_loads_like_a_filter(void **state)
 {
     const struct weir_algorithm *about;
 
-    (void)state;
     for (size_t i = 0; (about = weir_algorithm_at(WEIR_KIND_SCREEN, i)); i++) {
         weir_screen *s = golden_screen(about->name);
 
@@ -124,7 +122,6 @@ static void a_screen_is_cloned_and_cleared(void **state)
 {
     const struct weir_algorithm *about;
 
-    (void)state;
     for (size_t i = 0; (about = weir_algorithm_at(WEIR_KIND_SCREEN, i)); i++) {
         weir_screen *s = golden_screen(about->name), *twin = weir_screen_clone(s, NULL), *fresh;
         char config[SPEC];
@@ -188,7 +185,6 @@ static void answers_are_merged(const char *spec)
 
 static void screens_are_merged(void **state)
 {
-    (void)state;
     sets_are_merged("1bf memory=256 seed=3 set=200");
     sets_are_merged("strict memory=256 seed=3 set=200");
     answers_are_merged("dabf memory=64K seed=3");
@@ -203,7 +199,6 @@ static void merging_is_refused_with_a_reason(void **state)
     weir_screen *a, *b;
     uint64_t traits;
 
-    (void)state;
     for (size_t i = 0; i < 3; i++) {
         assert_int_equal(weir_screen_open(&a, refused[i], NULL), WEIR_OK);
         assert_int_equal(weir_screen_merge(a, a, &error), WEIR_UNSUPPORTED);
@@ -276,7 +271,6 @@ static void a_store_can_end_a_check(void **state)
     static const char *const specs[] = {"cache memory=4K seed=1", "dabf memory=4K seed=1",
                                         "strict memory=4K seed=1", "none seed=1"};
 
-    (void)state;
     for (size_t i = 0; i < 4; i++)
         for (size_t at = 0; at < BATCH; at += 13)
             ends_at(specs[i], at);
@@ -292,7 +286,6 @@ static void an_ended_check_stays_ended(void **state)
     struct ending ends = {.ends_at = 7};
     weir_screen *s;
 
-    (void)state;
     for (size_t i = 0; i < n; i++) {
         numbers[i] = i;
         keys[i] = (struct weir_bytes){&numbers[i], sizeof *numbers};

@@ -28,7 +28,6 @@ static void assert_not_read(bool (*reader)(struct span, uint64_t *), const char 
 
 static void sizes_are_powers_of_1024_and_bits(void **state)
 {
-    (void)state;
     assert_read(span_size, "64", 512);
     assert_read(span_size, "1K", 8192);
     assert_read(span_size, "1k", 8192);
@@ -84,14 +83,12 @@ static void sizes_refuse_invalid_text(void **state)
                          "99999999999999999999999999",
                          "2097152T"};
 
-    (void)state;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
         assert_not_read(span_size, bad[i]);
 }
 
 static void counts_are_powers_of_1000(void **state)
 {
-    (void)state;
     assert_read(span_count, "0", 0);
     assert_read(span_count, "7", 7);
     assert_read(span_count, "007", 7);
@@ -122,14 +119,12 @@ static void counts_refuse_invalid_text(void **state)
                          "18446744073709551616",
                          "18446744073709551615k"};
 
-    (void)state;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
         assert_not_read(span_count, bad[i]);
 }
 
 static void whole_numbers_have_no_unit(void **state)
 {
-    (void)state;
     assert_read(span_whole, "0", 0);
     assert_read(span_whole, "18446744073709551615", UINT64_MAX);
     assert_not_read(span_whole, "18446744073709551616");
@@ -148,7 +143,6 @@ static void rates_are_fractions_percentages_or_powers(void **state)
                 {"100%", 1},          {"2.5e-3", 0.0025}, {"1e-2%", 1e-4}, {"1e-300", 1e-300},
                 {"0.000000001", 1e-9}};
 
-    (void)state;
     for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
         double got = -1;
 
@@ -179,7 +173,6 @@ static void rates_refuse_invalid_text(void **state)
                          "99999999999999999999"};
     double got;
 
-    (void)state;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
         if (span_rate(span(bad[i]), &got))
             fail_msg("'%s' is taken, as %g", bad[i], got);
@@ -189,7 +182,6 @@ static void parsers_read_only_their_span(void **state)
 {
     uint64_t got;
 
-    (void)state;
     assert_true(span_size((struct span){"64M99", 3}, &got));
     assert_int_equal(got, 1 << 29);
     assert_true(span_count((struct span){"123", 2}, &got));
@@ -204,7 +196,6 @@ static void numbers_are_written_in_full(void **state)
     char buffer[64];
     struct text t = text_in(buffer, sizeof buffer);
 
-    (void)state;
     text_add_u64(&t, 0);
     text_add(&t, " ");
     text_add_u64(&t, UINT64_MAX);
@@ -224,7 +215,6 @@ static void assert_rate(uint64_t billionths, const char *expected)
 
 static void billionths_are_written_as_fractions(void **state)
 {
-    (void)state;
     assert_rate(30000000, "0.03");
     assert_rate(0, "0");
     assert_rate(1000000000, "1");
@@ -244,7 +234,6 @@ static void assert_double(double rate, const char *expected)
 
 static void rates_are_written_to_three_digits_rounded_up(void **state)
 {
-    (void)state;
     assert_double(0.01, "0.01");
     assert_double(0.010001, "0.0101");
     assert_double(0.5696, "0.57");
@@ -260,7 +249,6 @@ static void writers_truncate_to_the_buffer(void **state)
 {
     char buffer[8] = "-------";
 
-    (void)state;
     for (size_t size = 1; size < sizeof buffer; size++) {
         struct text t = text_in(buffer, size);
 

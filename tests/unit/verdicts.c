@@ -127,7 +127,6 @@ static void verdicts_equal_those_of_a_plain_list(void **state)
 {
     static const uint8_t widths[] = {8, 9, 10, 11, 12, 13, 14, 15, 16, 20, 24, 32};
 
-    (void)state;
     for (size_t i = 0; i < sizeof widths; i++) {
         assert_as_modelled(1, widths[i], 504 / (widths[i] + 1u));
         assert_as_modelled(13, widths[i], 504 / (widths[i] + 1u));
@@ -180,7 +179,6 @@ static void assert_equal_paths(const struct verdict_paths *paths)
 
 static void all_paths_keep_the_same_verdicts(void **state)
 {
-    (void)state;
 #ifdef __x86_64__
     if (processor_has_avx2())
         assert_equal_paths(&verdict_paths_avx2);
@@ -203,7 +201,6 @@ static void false_matches_occur_at_the_reported_rate(void **state)
     struct store s = store_of(&c);
     uint8_t *answers = calloc(c.universe, 1);
 
-    (void)state;
     c.draws = realloc(c.draws, c.universe * sizeof *c.draws);
     for (size_t i = 0; i < c.universe; i++)
         c.draws[i] = i;
@@ -237,7 +234,6 @@ static void no_verdict_is_older_than_the_window(void **state)
     struct counted c = counted_of(DRAWS, 50, 0.5, 8);
     uint8_t *answers = calloc(DRAWS, 1);
 
-    (void)state;
     for (size_t i = 0; i < 3; i++) { /* a window with more records than lines, and one with fewer */
         struct store s = store_of(&c);
         char spec[SPEC];
@@ -274,7 +270,6 @@ static void no_verdict_is_older_than_the_span(void **state)
     struct counted c = counted_of(DRAWS, 50, 0.5, 8);
     uint8_t *answers = calloc(DRAWS, 1);
 
-    (void)state;
     for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) {
         struct store s = store_of(&c);
         weir_screen *w = open_screen(specs[i], &s), *twin;
@@ -320,7 +315,6 @@ static void a_jump_in_time_evicts_all_verdicts(void **state)
     weir_screen *w = open_screen("cache memory=16K width=32 span=1h seed=1", &s);
     uint8_t answers[2000];
 
-    (void)state;
     screen_draws(w, &s, 0, 1000, 1, answers);
     uint64_t asked = weir_screen_stats_of(w).asked;
     weir_screen_advance(w, 1600000000000);

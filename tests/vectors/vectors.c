@@ -69,7 +69,6 @@ static void hashes_verdicts_and_saved_bytes_are_those_of_the_file(void **state)
     struct row row;
     int rows = 0;
 
-    (void)state;
     assert_non_null(fgets(heading, sizeof heading, file));
     for (; read_row(file, &row); rows++) {
         assert_hash(WEIR_HASH_XXH3, &row, row.xxh3);
