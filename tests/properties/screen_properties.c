@@ -364,13 +364,6 @@ static void golden_files_are_unchanged(void **state)
     }
 }
 
-#define PROPERTY_TEST(name)                                                                        \
-    static void property_##name(void **state)                                                      \
-    {                                                                                              \
-        (void)state;                                                                               \
-        for_each_variant(name);                                                                    \
-    }
-
 PROPERTY_TEST(batch_equals_single_calls)
 PROPERTY_TEST(counts_add_up)
 PROPERTY_TEST(keys_without_answers_leave_no_trace)

@@ -237,13 +237,6 @@ static void sketches_and_filters_do_not_load_each_other(void **state)
     weir_sketch_close(s);
 }
 
-#define PROPERTY_TEST(name)                                                                        \
-    static void property_##name(void **state)                                                      \
-    {                                                                                              \
-        (void)state;                                                                               \
-        for_each_variant(name);                                                                    \
-    }
-
 PROPERTY_TEST(batch_equals_single_calls)
 PROPERTY_TEST(ask_many_equals_single_calls)
 PROPERTY_TEST(saving_changes_nothing)

@@ -75,4 +75,11 @@ double chi_square(const uint64_t *counts, size_t n);
 /* The value that it exceeds once in 10^7 runs if they are (Wilson and Hilferty). */
 double chi_square_limit(size_t n);
 
+/* The test of a property that has a function, in a file with for_each_variant(). */
+#define PROPERTY_TEST(name)                                                                        \
+    static void property_##name(void **state)                                                      \
+    {                                                                                              \
+        for_each_variant(name);                                                                    \
+    }
+
 #endif
