@@ -37,7 +37,7 @@ static uint32_t class_at(const char *text, uint32_t value)
 
 /* ---- range and logarithm ---- */
 
-static void a_range_is_cut_into_equal_parts(void **state)
+TEST(a_range_is_cut_into_equal_parts)
 {
     static const uint32_t parts[TOP + 1] = {0, 8, 7, 7, 7, 7, 7, 7};
     uint32_t count[TOP + 1] = {0}, before = 1;
@@ -52,7 +52,7 @@ static void a_range_is_cut_into_equal_parts(void **state)
     assert_memory_equal(count, parts, sizeof parts);
 }
 
-static void values_outside_a_range_are_in_its_first_or_last_class(void **state)
+TEST(values_outside_a_range_are_in_its_first_or_last_class)
 {
     assert_int_equal(class_at("10-50", 0), 1);
     assert_int_equal(class_at("10-50", 9), 1);
@@ -60,7 +60,7 @@ static void values_outside_a_range_are_in_its_first_or_last_class(void **state)
     assert_int_equal(class_at("10-50", UINT32_MAX), TOP);
 }
 
-static void a_range_can_be_maximal_or_two_values(void **state)
+TEST(a_range_can_be_maximal_or_two_values)
 {
     assert_int_equal(class_at("0-4294967295", 0), 1);
     assert_int_equal(class_at("0-4294967295", UINT32_MAX / 2), 4);
@@ -71,7 +71,7 @@ static void a_range_can_be_maximal_or_two_values(void **state)
 
 /* 0 to 32 bits in seven classes: class c begins at 1 + log2(value) = 33/7 (c - 1). Between powers
  * of two the logarithm is linear, at most 0.086 off, in steps of 1/32. */
-static void logarithm_gives_classes_of_equal_doublings(void **state)
+TEST(logarithm_gives_classes_of_equal_doublings)
 {
     uint32_t class = 1;
 
@@ -145,7 +145,7 @@ static uint64_t show_skewed(struct classifier *j, uint64_t n, uint32_t factor)
     return off;
 }
 
-static void percentile_gives_each_class_its_share(void **state)
+TEST(percentile_gives_each_class_its_share)
 {
     struct classifier j = classifier_for("percentile");
 
@@ -155,7 +155,7 @@ static void percentile_gives_each_class_its_share(void **state)
         assert_within("share of a class", j.share[class], 1.0 / TOP, 0, 0.015);
 }
 
-static void percentile_is_at_most_one_class_off(void **state)
+TEST(percentile_is_at_most_one_class_off)
 {
     struct classifier j = classifier_for("percentile");
 
@@ -163,7 +163,7 @@ static void percentile_is_at_most_one_class_off(void **state)
     assert_int_equal(show_skewed(&j, arrivals(), 1), 0);
 }
 
-static void percentile_follows_a_drift(void **state)
+TEST(percentile_follows_a_drift)
 {
     struct classifier j = classifier_for("percentile");
 
@@ -188,7 +188,7 @@ static void show_even(struct classifier *j, uint64_t n, uint32_t from)
     }
 }
 
-static void capped_is_linear_up_to_the_90th_percentile(void **state)
+TEST(capped_is_linear_up_to_the_90th_percentile)
 {
     struct classifier j = classifier_for("capped");
 
@@ -201,7 +201,7 @@ static void capped_is_linear_up_to_the_90th_percentile(void **state)
 
 /* From 500000 to 600000 the cap is 590000. A class is 590000/7 = 84286 wide, so the values are in
  * the sixth and the seventh. */
-static void capped_follows_a_drift(void **state)
+TEST(capped_follows_a_drift)
 {
     struct classifier j = classifier_for("capped");
 
@@ -214,7 +214,7 @@ static void capped_follows_a_drift(void **state)
     assert_within("share of the top", j.share[TOP], 1 - 0.05714, 0, 0.015);
 }
 
-static void constant_importance_is_one_class(void **state)
+TEST(constant_importance_is_one_class)
 {
     struct classifier percentile = classifier_for("percentile"), capped = classifier_for("capped");
 
@@ -224,7 +224,7 @@ static void constant_importance_is_one_class(void **state)
     }
 }
 
-static void the_highest_values_get_the_top_class(void **state)
+TEST(the_highest_values_get_the_top_class)
 {
     struct classifier percentile = classifier_for("percentile"), capped = classifier_for("capped");
 
@@ -266,7 +266,7 @@ static void class_in_filter(weir_filter *w, uint64_t number, uint32_t importance
     assert_int_equal(lowest_cell(w, key), class);
 }
 
-static void a_filter_raises_cells_to_the_class_of_the_key(void **state)
+TEST(a_filter_raises_cells_to_the_class_of_the_key)
 {
     static const char *const modes[] = {"1-1048576", "percentile", "capped", "log"};
     uint32_t table[DEALT];
@@ -286,22 +286,4 @@ static void a_filter_raises_cells_to_the_class_of_the_key(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_range_is_cut_into_equal_parts),
-        cmocka_unit_test(values_outside_a_range_are_in_its_first_or_last_class),
-        cmocka_unit_test(a_range_can_be_maximal_or_two_values),
-        cmocka_unit_test(logarithm_gives_classes_of_equal_doublings),
-        cmocka_unit_test(percentile_gives_each_class_its_share),
-        cmocka_unit_test(percentile_is_at_most_one_class_off),
-        cmocka_unit_test(percentile_follows_a_drift),
-        cmocka_unit_test(capped_is_linear_up_to_the_90th_percentile),
-        cmocka_unit_test(capped_follows_a_drift),
-        cmocka_unit_test(constant_importance_is_one_class),
-        cmocka_unit_test(the_highest_values_get_the_top_class),
-        cmocka_unit_test(a_filter_raises_cells_to_the_class_of_the_key),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS("tests")

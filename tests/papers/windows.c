@@ -76,7 +76,7 @@ static void two_buffer_at(double ceiling)
     weir_close(w);
 }
 
-static void two_buffer_has_its_error_rate_at_the_end_of_a_window(void **state)
+TEST(two_buffer_has_its_error_rate_at_the_end_of_a_window)
 {
     two_buffer_at(0.1);
     two_buffer_at(0.01);
@@ -102,7 +102,7 @@ static void apbf_at(double ceiling, const char *parameters)
     weir_close(w);
 }
 
-static void apbf_has_its_error_rate_at_the_end_of_a_generation(void **state)
+TEST(apbf_has_its_error_rate_at_the_end_of_a_generation)
 {
     apbf_at(0.1, "");
     apbf_at(0.01, "");
@@ -123,7 +123,7 @@ static double error_on_average(const char *name)
     return (double)wrong / (double)n;
 }
 
-static void the_average_error_of_windows_is_below_the_worst(void **state)
+TEST(the_average_error_of_windows_is_below_the_worst)
 {
     double two_buffer = error_on_average("two-buffer"), apbf = error_on_average("apbf");
 
@@ -133,7 +133,7 @@ static void the_average_error_of_windows_is_below_the_worst(void **state)
 
 /* The pairs (k, l) of the authors hold at the start of a generation, when the youngest slice is
  * empty; weir's hold at its end. */
-static void apbf_chooses_the_published_slices_less_one_generation(void **state)
+TEST(apbf_chooses_the_published_slices_less_one_generation)
 {
     static const struct {
         double error;
@@ -154,14 +154,4 @@ static void apbf_chooses_the_published_slices_less_one_generation(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(two_buffer_has_its_error_rate_at_the_end_of_a_window),
-        cmocka_unit_test(apbf_has_its_error_rate_at_the_end_of_a_generation),
-        cmocka_unit_test(the_average_error_of_windows_is_below_the_worst),
-        cmocka_unit_test(apbf_chooses_the_published_slices_less_one_generation),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS("tests")

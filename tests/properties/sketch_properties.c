@@ -223,7 +223,7 @@ static void every_truncation_with_valid_checksum_is_refused(const char *spec,
     blob_free(b);
 }
 
-static void sketches_and_filters_do_not_load_each_other(void **state)
+TEST(sketches_and_filters_do_not_load_each_other)
 {
     weir_filter *w = open_filter("bloom memory=64 seed=1");
     weir_sketch *s = open_sketch("top keys=5 seed=3");
@@ -246,7 +246,7 @@ PROPERTY_TEST(every_bit_flip_with_valid_checksum_is_refused_or_usable)
 PROPERTY_TEST(forged_counters_are_refused_or_usable)
 PROPERTY_TEST(every_truncation_with_valid_checksum_is_refused)
 
-static void a_config_is_truncated_to_its_buffer(void **state)
+TEST(a_config_is_truncated_to_its_buffer)
 {
     weir_sketch *s = open_sketch("count-min memory=512 seed=3");
     char whole[256], cut[8] = "-------";
@@ -260,20 +260,4 @@ static void a_config_is_truncated_to_its_buffer(void **state)
     weir_sketch_close(s);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(property_batch_equals_single_calls),
-        cmocka_unit_test(property_ask_many_equals_single_calls),
-        cmocka_unit_test(property_saving_changes_nothing),
-        cmocka_unit_test(property_every_truncation_is_refused),
-        cmocka_unit_test(property_every_bit_flip_is_detected),
-        cmocka_unit_test(property_every_bit_flip_with_valid_checksum_is_refused_or_usable),
-        cmocka_unit_test(property_forged_counters_are_refused_or_usable),
-        cmocka_unit_test(property_every_truncation_with_valid_checksum_is_refused),
-        cmocka_unit_test(sketches_and_filters_do_not_load_each_other),
-        cmocka_unit_test(a_config_is_truncated_to_its_buffer),
-    };
-
-    return cmocka_run_group_tests_name("sketch properties", tests, NULL, NULL);
-}
+RUN_TESTS("sketch properties")

@@ -5,14 +5,9 @@
 #ifndef WEIR_TESTS_SUPPORT_SUPPORT_H
 #define WEIR_TESTS_SUPPORT_SUPPORT_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <weir.h>
+
+#include "support/testing.h"
 
 #define SPEC 512
 
@@ -77,7 +72,7 @@ double chi_square_limit(size_t n);
 
 /* The test of a property that has a function, in a file with for_each_variant(). */
 #define PROPERTY_TEST(name)                                                                        \
-    static void property_##name(void **state)                                                      \
+    TEST(property_##name)                                                                          \
     {                                                                                              \
         for_each_variant(name);                                                                    \
     }

@@ -36,7 +36,7 @@ static double check_bound(const char *spec, const struct counted *c)
     return sum / (double)c->universe;
 }
 
-static void counts_are_never_too_low_and_within_the_bound(void **state)
+TEST(counts_are_never_too_low_and_within_the_bound)
 {
     static const char *const forms[] = {"",
                                         "update=conservative",
@@ -60,7 +60,7 @@ static void counts_are_never_too_low_and_within_the_bound(void **state)
 
 /* In one row of w counters, the other keys add (N - own) / w on average. A sketch with an uneven
  * hash, or one that uses half of its counters, fails by far. */
-static void the_error_of_one_row_is_as_computed(void **state)
+TEST(the_error_of_one_row_is_as_computed)
 {
     struct counted c = counted_of(100000, 20000, 0, 11);
     double mean = check_bound("count-min memory=8K depth=1 seed=3", &c);
@@ -71,7 +71,7 @@ static void the_error_of_one_row_is_as_computed(void **state)
     counted_free(c);
 }
 
-static void conservative_updates_reduce_the_error(void **state)
+TEST(conservative_updates_reduce_the_error)
 {
     struct counted c = counted_of(sized(200000), 20000, 1.0, 12);
     double plain = check_bound("count-min memory=32K seed=3", &c);
@@ -81,7 +81,7 @@ static void conservative_updates_reduce_the_error(void **state)
     counted_free(c);
 }
 
-static void a_merged_plain_sketch_equals_one_of_all_keys(void **state)
+TEST(a_merged_plain_sketch_equals_one_of_all_keys)
 {
     static const char *const forms[] = {"count-min memory=8K seed=3",
                                         "count-min memory=8K seed=3 "
@@ -104,7 +104,7 @@ static void a_merged_plain_sketch_equals_one_of_all_keys(void **state)
     counted_free(c);
 }
 
-static void a_merged_conservative_sketch_is_never_too_low(void **state)
+TEST(a_merged_conservative_sketch_is_never_too_low)
 {
     const char *spec = "count-min memory=4K seed=3 update=conservative";
     weir_sketch *a = open_sketch(spec), *b = open_sketch(spec);
@@ -120,7 +120,7 @@ static void a_merged_conservative_sketch_is_never_too_low(void **state)
     counted_free(c);
 }
 
-static void different_sketches_are_not_merged(void **state)
+TEST(different_sketches_are_not_merged)
 {
     weir_sketch *a = open_sketch("count-min memory=4K seed=3");
     weir_sketch *b = open_sketch("count-min memory=4K seed=4");
@@ -133,7 +133,7 @@ static void different_sketches_are_not_merged(void **state)
     weir_sketch_close(b);
 }
 
-static void a_weighted_sum_equals_that_of_the_counts(void **state)
+TEST(a_weighted_sum_equals_that_of_the_counts)
 {
     const struct weir_bytes key = {"key", 3}, other = {"other", 5};
     weir_sketch *a, *b, *c;
@@ -170,7 +170,7 @@ static void a_weighted_sum_equals_that_of_the_counts(void **state)
     weir_sketch_close(c);
 }
 
-static void subtracting_undoes_adding(void **state)
+TEST(subtracting_undoes_adding)
 {
     weir_sketch *a = open_sketch("count-min memory=4K seed=3"), *b = weir_sketch_clone(a, NULL);
     struct counted c = counted_of(5000, 300, 1.0, 15);
@@ -185,7 +185,7 @@ static void subtracting_undoes_adding(void **state)
     counted_free(c);
 }
 
-static void impossible_subtractions_are_refused(void **state)
+TEST(impossible_subtractions_are_refused)
 {
     static const char *const forms[] = {"count-min memory=4K update=conservative", "top memory=4K"};
     struct weir_error error;
@@ -201,7 +201,7 @@ static void impossible_subtractions_are_refused(void **state)
     }
 }
 
-static void counters_saturate(void **state)
+TEST(counters_saturate)
 {
     static const struct {
         const char *spec;
@@ -232,7 +232,7 @@ static void counters_saturate(void **state)
     }
 }
 
-static void hashed_keys_count_as_their_bytes_do(void **state)
+TEST(hashed_keys_count_as_their_bytes_do)
 {
     weir_sketch *a = open_sketch("count-min memory=4K seed=3 hash=sip"),
                 *b = weir_sketch_clone(a, NULL);
@@ -263,7 +263,7 @@ static void refused(const char *spec, const char *expected)
     assert_string_equal(error.text, expected);
 }
 
-static void impossible_specs_are_refused_with_a_reason(void **state)
+TEST(impossible_specs_are_refused_with_a_reason)
 {
     refused("heavy-keeper",
             "there is no sketch 'heavy-keeper'; there are count-min, top, heavykeeper");
@@ -284,7 +284,7 @@ static void impossible_specs_are_refused_with_a_reason(void **state)
         "top needs a memory of 128 bytes, and 81 for each of its keys= (104 if keys= is left out)");
 }
 
-static void error_and_confidence_become_width_and_depth(void **state)
+TEST(error_and_confidence_become_width_and_depth)
 {
     weir_sketch *s = open_sketch("count-min error=0.1% confidence=99% seed=1");
     char config[200];
@@ -299,23 +299,4 @@ static void error_and_confidence_become_width_and_depth(void **state)
     weir_sketch_close(s);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(counts_are_never_too_low_and_within_the_bound),
-        cmocka_unit_test(the_error_of_one_row_is_as_computed),
-        cmocka_unit_test(conservative_updates_reduce_the_error),
-        cmocka_unit_test(a_merged_plain_sketch_equals_one_of_all_keys),
-        cmocka_unit_test(a_merged_conservative_sketch_is_never_too_low),
-        cmocka_unit_test(different_sketches_are_not_merged),
-        cmocka_unit_test(a_weighted_sum_equals_that_of_the_counts),
-        cmocka_unit_test(subtracting_undoes_adding),
-        cmocka_unit_test(impossible_subtractions_are_refused),
-        cmocka_unit_test(counters_saturate),
-        cmocka_unit_test(hashed_keys_count_as_their_bytes_do),
-        cmocka_unit_test(impossible_specs_are_refused_with_a_reason),
-        cmocka_unit_test(error_and_confidence_become_width_and_depth),
-    };
-
-    return cmocka_run_group_tests_name("count-min", tests, NULL, NULL);
-}
+RUN_TESTS("count-min")

@@ -53,7 +53,7 @@ static const struct {
     {WEIR_ERROR_INVALID_ARGUMENT, (enum weir_kind)9, "bloom"},
 };
 
-static void a_wrong_spec_has_its_code(void **state)
+TEST(a_wrong_spec_has_its_code)
 {
     char text[WEIR_SPEC_MAX];
 
@@ -68,7 +68,7 @@ static void a_wrong_spec_has_its_code(void **state)
 
 /* ---- calls ---- */
 
-static void opening_has_its_codes(void **state)
+TEST(opening_has_its_codes)
 {
     struct weir_options options = {.size = sizeof options, .max_bytes = 100};
     struct weir_error error = {0};
@@ -83,7 +83,7 @@ static void opening_has_its_codes(void **state)
                 &error);
 }
 
-static void saved_data_has_its_codes(void **state)
+TEST(saved_data_has_its_codes)
 {
     weir_filter *w = open_filter("bloom memory=64 k=1 seed=1"), *again;
     struct weir_error error = {0};
@@ -135,7 +135,7 @@ static bool refuses(void *context, const void *data, size_t size)
     return false;
 }
 
-static void filters_have_their_codes(void **state)
+TEST(filters_have_their_codes)
 {
     weir_filter *w = open_filter("bloom memory=64 k=1 seed=1");
     weir_filter *seed = open_filter("bloom memory=64 k=1 seed=2");
@@ -165,7 +165,7 @@ static void filters_have_their_codes(void **state)
     blob_free(b);
 }
 
-static void sketches_and_screens_have_their_codes(void **state)
+TEST(sketches_and_screens_have_their_codes)
 {
     weir_sketch *s = open_sketch("count-min memory=4K seed=1");
     weir_sketch *top = open_sketch("top memory=4K seed=1");
@@ -188,7 +188,7 @@ static void sketches_and_screens_have_their_codes(void **state)
     weir_sketch_close(s);
 }
 
-static void builders_have_their_codes(void **state)
+TEST(builders_have_their_codes)
 {
     struct weir_key keys[100];
     struct weir_error error = {0};
@@ -202,7 +202,7 @@ static void builders_have_their_codes(void **state)
     assert_code(WEIR_ERROR_FULL, weir_build_finish(b, &w, &error), &error);
 }
 
-static void predictions_have_their_codes(void **state)
+TEST(predictions_have_their_codes)
 {
     struct weir_error error = {0};
     struct weir_stream stream;
@@ -219,7 +219,7 @@ static void predictions_have_their_codes(void **state)
 
 /* ---- names ---- */
 
-static void every_code_has_a_unique_name(void **state)
+TEST(every_code_has_a_unique_name)
 {
     const char *names[64];
     size_t n = 0;
@@ -243,18 +243,4 @@ static void every_code_has_a_unique_name(void **state)
     assert_true(n > 30);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_wrong_spec_has_its_code),
-        cmocka_unit_test(opening_has_its_codes),
-        cmocka_unit_test(saved_data_has_its_codes),
-        cmocka_unit_test(filters_have_their_codes),
-        cmocka_unit_test(sketches_and_screens_have_their_codes),
-        cmocka_unit_test(builders_have_their_codes),
-        cmocka_unit_test(predictions_have_their_codes),
-        cmocka_unit_test(every_code_has_a_unique_name),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS("tests")

@@ -138,7 +138,7 @@ static void assert_split(const struct batch *b, const struct expected *e, const 
     }
 }
 
-static void csv_records_end_where_the_model_says(void **state)
+TEST(csv_records_end_where_the_model_says)
 {
     static struct expected e;
     static char text[SIZE + 64];
@@ -251,7 +251,7 @@ static void assert_fields(struct batch *b, const struct model *m, enum pick_way 
     assert_field(m, p.column[1].number, field[1]);
 }
 
-static void fields_equal_those_of_the_model(void **state)
+TEST(fields_equal_those_of_the_model)
 {
     static const enum pick_way ways[] = {PICK_CHAR, PICK_BLANKS, PICK_CSV};
     static struct model m;
@@ -288,7 +288,7 @@ static void fields_equal_those_of_the_model(void **state)
     batch_close(b);
 }
 
-static void a_column_is_found_by_its_name(void **state)
+TEST(a_column_is_found_by_its_name)
 {
     const char *header = "\xef\xbb\xbfid,\"first, second\",\"say \"\"hi\"\"\",last\r";
     struct picker p = {.way = PICK_CSV, .delimiter = ',', .strip_field = true};
@@ -306,7 +306,7 @@ static void a_column_is_found_by_its_name(void **state)
     free(copy);
 }
 
-static void bytes_are_counted_as_by_a_loop(void **state)
+TEST(bytes_are_counted_as_by_a_loop)
 {
     static char text[SIZE + 64];
 
@@ -320,14 +320,4 @@ static void bytes_are_counted_as_by_a_loop(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(csv_records_end_where_the_model_says),
-        cmocka_unit_test(fields_equal_those_of_the_model),
-        cmocka_unit_test(a_column_is_found_by_its_name),
-        cmocka_unit_test(bytes_are_counted_as_by_a_loop),
-    };
-
-    return cmocka_run_group_tests_name("fields", tests, NULL, NULL);
-}
+RUN_TESTS("fields")

@@ -91,7 +91,7 @@ static void is_made_the_same(const char *name, struct blob file)
     weir_close(w);
 }
 
-static void golden_sketches_are_unchanged(void **state)
+TEST(golden_sketches_are_unchanged)
 {
     for (size_t i = 0; golden_sketch(i); i++) {
         struct blob file = golden_read(golden_sketch(i)->name);
@@ -135,7 +135,7 @@ static void filter_is_told(const char *name, struct blob file)
     weir_close(w);
 }
 
-static void a_file_is_described_without_loading_it(void **state)
+TEST(a_file_is_described_without_loading_it)
 {
     struct blob note = {NULL, 0};
 
@@ -157,23 +157,23 @@ static void a_file_is_described_without_loading_it(void **state)
     blob_free(note);
 }
 
-static void golden_files_are_unchanged(void **state)
+TEST(golden_files_are_unchanged)
 {
     with_every_golden_file(tells_the_same);
 }
 
-static void golden_files_are_saved_byte_for_byte(void **state)
+TEST(golden_files_are_saved_byte_for_byte)
 {
     with_every_golden_file(is_saved_the_same);
 }
 
-static void golden_files_equal_filters_of_their_streams(void **state)
+TEST(golden_files_equal_filters_of_their_streams)
 {
     with_every_golden_file(is_made_the_same);
 }
 
 /* The first bytes of a file, written by hand from docs/format.md. */
-static void the_head_is_as_documented(void **state)
+TEST(the_head_is_as_documented)
 {
     struct blob b = golden_read("bloom");
     static const char config[] = "bloom memory=200 k=4 hash=xxh3 seed=2012";
@@ -198,7 +198,7 @@ static void the_head_is_as_documented(void **state)
 
 /* ---- buffers and sinks ---- */
 
-static void a_buffer_that_is_too_small_is_not_written(void **state)
+TEST(a_buffer_that_is_too_small_is_not_written)
 {
     weir_filter *w = open_filter("bloom memory=64 seed=1");
     uint8_t buffer[512];
@@ -250,7 +250,7 @@ static void assert_sink_fails_well(const weir_filter *w, struct blob whole)
     }
 }
 
-static void a_failing_sink_stops_the_writing(void **state)
+TEST(a_failing_sink_stops_the_writing)
 {
     for (size_t i = 0; weir_algorithm_at(WEIR_KIND_FILTER, i); i++) {
         weir_filter *w = golden_filter(weir_algorithm_at(WEIR_KIND_FILTER, i)->name);
@@ -262,7 +262,7 @@ static void a_failing_sink_stops_the_writing(void **state)
     }
 }
 
-static void a_refused_note_has_an_error(void **state)
+TEST(a_refused_note_has_an_error)
 {
     for (size_t n = 0; n < 4; n++) {
         struct failing_sink sink = {{NULL, 0}, n, false, false};
@@ -299,7 +299,7 @@ static void assert_described(const char *note, const char *keys)
     weir_close(w);
 }
 
-static void a_file_describes_how_its_keys_were_made(void **state)
+TEST(a_file_describes_how_its_keys_were_made)
 {
     char text[WEIR_KEY_DESCRIPTION_MAX] = "x", longest[WEIR_KEY_DESCRIPTION_MAX + 200],
          *keys = longest + strlen(WEIR_KEYS_NOTE);
@@ -321,7 +321,7 @@ static void a_file_describes_how_its_keys_were_made(void **state)
 
 /* ---- parts ---- */
 
-static void parts_can_follow_each_other(void **state)
+TEST(parts_can_follow_each_other)
 {
     weir_filter *a = golden_filter("bloom"), *b = golden_filter("apbf");
     struct blob file = {NULL, 0};
@@ -387,7 +387,7 @@ static void assert_shards_refused(struct blob file, uint32_t most, const char *e
     assert_string_equal(error.text, expected);
 }
 
-static void shards_are_loaded_together(void **state)
+TEST(shards_are_loaded_together)
 {
     struct blob file = three_shards(0, 1, 2);
     size_t used = 0;
@@ -405,7 +405,7 @@ static void shards_are_loaded_together(void **state)
     blob_free(file);
 }
 
-static void an_impossible_shard_is_not_written(void **state)
+TEST(an_impossible_shard_is_not_written)
 {
     weir_filter *w = golden_filter("bloom");
     struct blob b = {NULL, 0};
@@ -421,7 +421,7 @@ static void an_impossible_shard_is_not_written(void **state)
     weir_close(w);
 }
 
-static void a_whole_filter_is_its_only_shard(void **state)
+TEST(a_whole_filter_is_its_only_shard)
 {
     weir_filter *w = golden_filter("bloom"), *all[1];
     struct blob b = blob_of(w);
@@ -437,7 +437,7 @@ static void a_whole_filter_is_its_only_shard(void **state)
     blob_free(b);
 }
 
-static void a_single_or_misplaced_shard_is_refused(void **state)
+TEST(a_single_or_misplaced_shard_is_refused)
 {
     static const char order[] = "the filter's shards are incomplete or out of order";
     struct blob file = three_shards(0, 1, 2), wrong = three_shards(0, 2, 1);
@@ -464,7 +464,7 @@ static void a_single_or_misplaced_shard_is_refused(void **state)
 /* ---- blocks and sources ---- */
 
 /* Cells of several MiB with a shorter last block: a changed bit in each block is detected. */
-static void every_block_has_its_checksum(void **state)
+TEST(every_block_has_its_checksum)
 {
     weir_filter *w = open_filter("bloom memory=3407872 k=4 seed=1"); /* 3.25 MiB */
     struct blob b = blob_of(w);
@@ -510,7 +510,7 @@ static bool give(void *context, void *data, size_t size)
     return true;
 }
 
-static void a_source_gives_the_same_as_memory(void **state)
+TEST(a_source_gives_the_same_as_memory)
 {
     weir_filter *w = open_filter("bloom memory=3407872 k=4 seed=1"), *again;
     struct giving g = {.from = blob_of(w)};
@@ -526,7 +526,7 @@ static void a_source_gives_the_same_as_memory(void **state)
     blob_free(g.from);
 }
 
-static void a_source_that_ends_early_or_is_too_large_is_refused(void **state)
+TEST(a_source_that_ends_early_or_is_too_large_is_refused)
 {
     weir_filter *w = golden_filter("sbf"), *again;
     struct blob b = blob_of(w);
@@ -583,7 +583,7 @@ static void assert_observing_is_a_bug(weir_filter *v)
 #endif
 }
 
-static void a_view_answers_as_the_filter_does(void **state)
+TEST(a_view_answers_as_the_filter_does)
 {
     for (size_t i = 0; weir_algorithm_at(WEIR_KIND_FILTER, i); i++) {
         weir_filter *w = golden_filter(weir_algorithm_at(WEIR_KIND_FILTER, i)->name), *v;
@@ -610,7 +610,7 @@ static void a_view_answers_as_the_filter_does(void **state)
 }
 
 /* With arbitrary cells it answers, and reads nothing else. */
-static void verify_detects_damaged_cells_in_a_view(void **state)
+TEST(verify_detects_damaged_cells_in_a_view)
 {
     for (size_t i = 0; weir_algorithm_at(WEIR_KIND_FILTER, i); i++) {
         weir_filter *w = golden_filter(weir_algorithm_at(WEIR_KIND_FILTER, i)->name), *v;
@@ -635,30 +635,4 @@ static void verify_detects_damaged_cells_in_a_view(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(golden_files_are_unchanged),
-        cmocka_unit_test(a_file_is_described_without_loading_it),
-        cmocka_unit_test(golden_sketches_are_unchanged),
-        cmocka_unit_test(golden_files_are_saved_byte_for_byte),
-        cmocka_unit_test(golden_files_equal_filters_of_their_streams),
-        cmocka_unit_test(the_head_is_as_documented),
-        cmocka_unit_test(a_buffer_that_is_too_small_is_not_written),
-        cmocka_unit_test(a_failing_sink_stops_the_writing),
-        cmocka_unit_test(a_refused_note_has_an_error),
-        cmocka_unit_test(a_file_describes_how_its_keys_were_made),
-        cmocka_unit_test(parts_can_follow_each_other),
-        cmocka_unit_test(shards_are_loaded_together),
-        cmocka_unit_test(an_impossible_shard_is_not_written),
-        cmocka_unit_test(a_whole_filter_is_its_only_shard),
-        cmocka_unit_test(a_single_or_misplaced_shard_is_refused),
-        cmocka_unit_test(a_view_answers_as_the_filter_does),
-        cmocka_unit_test(verify_detects_damaged_cells_in_a_view),
-        cmocka_unit_test(every_block_has_its_checksum),
-        cmocka_unit_test(a_source_gives_the_same_as_memory),
-        cmocka_unit_test(a_source_that_ends_early_or_is_too_large_is_refused),
-    };
-
-    return cmocka_run_group_tests_name("format", tests, NULL, NULL);
-}
+RUN_TESTS("format")

@@ -41,7 +41,7 @@ static void is_near(uint64_t count, double exact)
 
 /* ---- in records ---- */
 
-static void counts_decay_exponentially_if_all_keys_fit(void **state)
+TEST(counts_decay_exponentially_if_all_keys_fit)
 {
     static const char *const forms[] = {"top keys=200 seed=3", "count-min memory=1M seed=3"};
     static const int lives[] = {7, 100, 1000, 30000};
@@ -73,7 +73,7 @@ static void check_bounds(const weir_sketch *s, const struct counted *c, const do
     }
 }
 
-static void bounds_of_top_hold_and_its_floor_is_the_remaining_total(void **state)
+TEST(bounds_of_top_hold_and_its_floor_is_the_remaining_total)
 {
     for (size_t i = 0; i < 4; i++) {
         struct counted c = counted_of(60000, 5000, alphas[i], 5 + i);
@@ -89,7 +89,7 @@ static void bounds_of_top_hold_and_its_floor_is_the_remaining_total(void **state
     }
 }
 
-static void fading_counts_of_count_min_are_never_too_low_and_within_the_bound(void **state)
+TEST(fading_counts_of_count_min_are_never_too_low_and_within_the_bound)
 {
     static const char *const forms[] = {"", "update=conservative", "layout=line"};
 
@@ -116,7 +116,7 @@ static void fading_counts_of_count_min_are_never_too_low_and_within_the_bound(vo
     }
 }
 
-static void an_old_heavy_hitter_is_replaced_by_a_new_one(void **state)
+TEST(an_old_heavy_hitter_is_replaced_by_a_new_one)
 {
     weir_sketch *s = open_sketch("top keys=10 seed=1 half-life=1000");
     struct weir_heavy first;
@@ -138,7 +138,7 @@ static void an_old_heavy_hitter_is_replaced_by_a_new_one(void **state)
     weir_sketch_close(s);
 }
 
-static void amounts_decay_like_records_and_saturate(void **state)
+TEST(amounts_decay_like_records_and_saturate)
 {
     weir_sketch *s = open_sketch("top keys=10 seed=1 half-life=100");
     struct weir_bytes a = {"a", 1}, b = {"b", 1};
@@ -156,7 +156,7 @@ static void amounts_decay_like_records_and_saturate(void **state)
 
 #define HOUR UINT64_C(3600000)
 
-static void time_passes_only_by_advance(void **state)
+TEST(time_passes_only_by_advance)
 {
     static const char *const forms[] = {"top keys=10 seed=1 half-life=1h",
                                         "count-min memory=4K seed=1 half-life=60m"};
@@ -192,7 +192,7 @@ static void time_passes_only_by_advance(void **state)
 /* ---- merging ---- */
 
 /* With ages in records, the last record of either sketch is the present. */
-static void merged_counts_add_up_at_the_last_record_of_each(void **state)
+TEST(merged_counts_add_up_at_the_last_record_of_each)
 {
     static const char *const forms[] = {"top keys=200 seed=3 half-life=900",
                                         "count-min memory=1M seed=3 half-life=900"};
@@ -217,7 +217,7 @@ static void merged_counts_add_up_at_the_last_record_of_each(void **state)
 }
 
 /* With ages in time, the sketch with the earlier time ages to the later one. */
-static void merged_counts_add_up_at_the_later_time(void **state)
+TEST(merged_counts_add_up_at_the_later_time)
 {
     static const char *const forms[] = {"top keys=10 seed=1 half-life=1h",
                                         "count-min memory=4K seed=1 half-life=1h"};
@@ -244,7 +244,7 @@ static void merged_counts_add_up_at_the_later_time(void **state)
 
 /* A clock at its maximum, from a forged file or a caller who passes nanoseconds. Old counts have
  * decayed to the minimum. */
-static void the_first_and_the_last_possible_time_can_be_merged(void **state)
+TEST(the_first_and_the_last_possible_time_can_be_merged)
 {
     static const char *const forms[] = {"top keys=10 seed=1 half-life=1ms",
                                         "count-min memory=4K seed=1 half-life=1ms"};
@@ -268,7 +268,7 @@ static void the_first_and_the_last_possible_time_can_be_merged(void **state)
     }
 }
 
-static void bounds_hold_after_merging_fading_counts(void **state)
+TEST(bounds_hold_after_merging_fading_counts)
 {
     struct counted c = counted_of(60000, 5000, 0.8, 9);
     weir_sketch *a = open_sketch("top keys=300 seed=7 half-life=5000");
@@ -290,7 +290,7 @@ static void bounds_hold_after_merging_fading_counts(void **state)
 
 /* ---- arithmetic ---- */
 
-static void units_are_scaled_by_powers_of_two(void **state)
+TEST(units_are_scaled_by_powers_of_two)
 {
     assert_int_equal(fade_scale(1000, 0, false), 1000);
     assert_int_equal(fade_scale(1000, 256, false), 2000);
@@ -312,7 +312,7 @@ static void units_are_scaled_by_powers_of_two(void **state)
 }
 
 /* Times stand still, go back, and jump over whole half-lives. */
-static void a_time_per_key_equals_an_advance_before_each(void **state)
+TEST(a_time_per_key_equals_an_advance_before_each)
 {
     static const char *const forms[] = {
         "top keys=50 seed=3 half-life=1h", "count-min memory=64K seed=3 half-life=2s",
@@ -340,22 +340,4 @@ static void a_time_per_key_equals_an_advance_before_each(void **state)
     counted_free(c);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(counts_decay_exponentially_if_all_keys_fit),
-        cmocka_unit_test(bounds_of_top_hold_and_its_floor_is_the_remaining_total),
-        cmocka_unit_test(fading_counts_of_count_min_are_never_too_low_and_within_the_bound),
-        cmocka_unit_test(an_old_heavy_hitter_is_replaced_by_a_new_one),
-        cmocka_unit_test(amounts_decay_like_records_and_saturate),
-        cmocka_unit_test(time_passes_only_by_advance),
-        cmocka_unit_test(a_time_per_key_equals_an_advance_before_each),
-        cmocka_unit_test(merged_counts_add_up_at_the_last_record_of_each),
-        cmocka_unit_test(merged_counts_add_up_at_the_later_time),
-        cmocka_unit_test(the_first_and_the_last_possible_time_can_be_merged),
-        cmocka_unit_test(bounds_hold_after_merging_fading_counts),
-        cmocka_unit_test(units_are_scaled_by_powers_of_two),
-    };
-
-    return cmocka_run_group_tests_name("fade", tests, NULL, NULL);
-}
+RUN_TESTS("fade")

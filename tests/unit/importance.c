@@ -21,7 +21,7 @@ static uint32_t class_in(const char *text, const struct sample *s, uint32_t valu
     return importance_class(&imp, s, value, top);
 }
 
-static void a_range_is_cut_into_equal_classes(void **state)
+TEST(a_range_is_cut_into_equal_classes)
 {
     uint32_t counts[8] = {0};
 
@@ -38,7 +38,7 @@ static void a_range_is_cut_into_equal_classes(void **state)
         assert_int_equal(counts[c], 7);
 }
 
-static void classes_never_fall_as_importance_rises(void **state)
+TEST(classes_never_fall_as_importance_rises)
 {
     static const char *const modes[] = {"1-50", "log", "percentile", "capped"};
     struct sample s = {.n = 0};
@@ -60,7 +60,7 @@ static void classes_never_fall_as_importance_rises(void **state)
         }
 }
 
-static void log_classes_are_numbers_of_bits(void **state)
+TEST(log_classes_are_numbers_of_bits)
 {
     assert_int_equal(class_in("log", NULL, 0, 33), 1);
     assert_int_equal(class_in("log", NULL, 1, 33), 2);
@@ -70,7 +70,7 @@ static void log_classes_are_numbers_of_bits(void **state)
     assert_int_equal(class_in("log", NULL, 255, 3), 1);
 }
 
-static void an_empty_sample_gives_the_middle_or_the_top(void **state)
+TEST(an_empty_sample_gives_the_middle_or_the_top)
 {
     struct sample s = {.n = 0};
 
@@ -79,7 +79,7 @@ static void an_empty_sample_gives_the_middle_or_the_top(void **state)
 }
 
 /* 200 values: 0, 10, ... 1990. */
-static void percentiles_and_caps_follow_the_sample(void **state)
+TEST(percentiles_and_caps_follow_the_sample)
 {
     struct sample s = {.n = 0};
 
@@ -98,7 +98,7 @@ static void percentiles_and_caps_follow_the_sample(void **state)
 }
 
 /* All are equal: none is above the others. */
-static void equal_values_are_in_the_middle_class(void **state)
+TEST(equal_values_are_in_the_middle_class)
 {
     struct sample s = {.n = 0};
 
@@ -111,7 +111,7 @@ static void equal_values_are_in_the_middle_class(void **state)
 
 /* After the level has risen, the sample follows: every 16 records one of 256 values is replaced, so
  * 40,000 records leave e^-9.8 of the old ones. */
-static void the_sample_follows_the_stream(void **state)
+TEST(the_sample_follows_the_stream)
 {
     struct sample s = {.n = 0};
 
@@ -126,7 +126,7 @@ static void the_sample_follows_the_stream(void **state)
     assert_int_equal(class_in("capped", &s, 95, 7), 1);
 }
 
-static void modes_are_written_as_they_are_read(void **state)
+TEST(modes_are_written_as_they_are_read)
 {
     static const char *const texts[] = {"1-50", "0-4294967295", "log", "percentile", "capped"};
 
@@ -174,7 +174,7 @@ static uint32_t drawn(struct rng *r, uint32_t kind)
                        : 0;
 }
 
-static void steps_give_the_same_classes(void **state)
+TEST(steps_give_the_same_classes)
 {
     static const char *const modes[] = {"1-50", "0-4294967295", "7-8",   "4294967294-4294967295",
                                         "log",  "percentile",   "capped"};
@@ -194,7 +194,7 @@ static void steps_give_the_same_classes(void **state)
     }
 }
 
-static void steps_require_a_full_sample(void **state)
+TEST(steps_require_a_full_sample)
 {
     struct importance percentile = mode("percentile");
     struct sample s = {.n = 0};
@@ -208,20 +208,4 @@ static void steps_require_a_full_sample(void **state)
     assert_false(importance_steps(&percentile, &s, CLASSES_MAX + 1, &steps));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_range_is_cut_into_equal_classes),
-        cmocka_unit_test(classes_never_fall_as_importance_rises),
-        cmocka_unit_test(log_classes_are_numbers_of_bits),
-        cmocka_unit_test(an_empty_sample_gives_the_middle_or_the_top),
-        cmocka_unit_test(percentiles_and_caps_follow_the_sample),
-        cmocka_unit_test(equal_values_are_in_the_middle_class),
-        cmocka_unit_test(the_sample_follows_the_stream),
-        cmocka_unit_test(modes_are_written_as_they_are_read),
-        cmocka_unit_test(steps_give_the_same_classes),
-        cmocka_unit_test(steps_require_a_full_sample),
-    };
-
-    return cmocka_run_group_tests_name("importance", tests, NULL, NULL);
-}
+RUN_TESTS("importance")

@@ -38,7 +38,7 @@ static void assert_field(const char *text, const char *pointer, const char *expe
     assert_fields(text, &pointer, &expected, 1);
 }
 
-static void a_pointer_selects_its_value(void **state)
+TEST(a_pointer_selects_its_value)
 {
     const char *text =
         "{\"x\":[{\"user\":0}],\"user\":{\"name\":{\"id\":9},\"id\":7,\"ok\":true,"
@@ -65,7 +65,7 @@ static void a_pointer_selects_its_value(void **state)
     assert_field("[[1,2],[3,4]]", "/1/0", "3");
 }
 
-static void strings_are_unescaped(void **state)
+TEST(strings_are_unescaped)
 {
     assert_field("{\"k\":\"plain\"}", "/k", "plain");
     assert_field("{\"k\":\"\"}", "/k", "");
@@ -75,7 +75,7 @@ static void strings_are_unescaped(void **state)
     assert_field("{\"k\":\"\xc3\xa9\"}", "/k", "\xc3\xa9");
 }
 
-static void a_nul_in_a_string_is_a_byte_of_the_key(void **state)
+TEST(a_nul_in_a_string_is_a_byte_of_the_key)
 {
     const char *text = "{\"k\":\"a\\u0000b\"}";
     char *record = record_of(text, strlen(text), '\n');
@@ -93,7 +93,7 @@ static void a_nul_in_a_string_is_a_byte_of_the_key(void **state)
     free(record);
 }
 
-static void names_are_compared_after_unescaping(void **state)
+TEST(names_are_compared_after_unescaping)
 {
     assert_field("{\"\\u0061b\":1}", "/ab", "1");
     assert_field("{\"\\u00e9\":1}", "/\xc3\xa9", "1");
@@ -103,7 +103,7 @@ static void names_are_compared_after_unescaping(void **state)
     assert_field("{\"\\u0061\":1}", "/ab", NULL);
 }
 
-static void numbers_keep_their_text(void **state)
+TEST(numbers_keep_their_text)
 {
     static const char *const numbers[] = {"1",
                                           "1.0",
@@ -127,7 +127,7 @@ static void numbers_keep_their_text(void **state)
     }
 }
 
-static void the_last_of_equal_names_counts(void **state)
+TEST(the_last_of_equal_names_counts)
 {
     assert_field("{\"k\":1,\"k\":2}", "/k", "2");
     assert_field("{\"u\":{\"k\":1},\"u\":{}}", "/u/k", NULL);
@@ -138,7 +138,7 @@ static void the_last_of_equal_names_counts(void **state)
     assert_field("{\"k\":{\"k\":1},\"k\":{\"k\":{\"k\":3}}}", "/k/k", "{\"k\":3}");
 }
 
-static void containers_are_compact_and_sorted(void **state)
+TEST(containers_are_compact_and_sorted)
 {
     assert_field("{\"k\": { } }", "/k", "{}");
     assert_field("{\"k\": [ ] }", "/k", "[]");
@@ -152,7 +152,7 @@ static void containers_are_compact_and_sorted(void **state)
                  "[\"\\\"/\\u001F\\n\xc3\xa9\x7f\\\\\"]");
 }
 
-static void several_pointers_are_followed_at_once(void **state)
+TEST(several_pointers_are_followed_at_once)
 {
     const char *const pointers[] = {"/u/id", "/u", "/t", "/u/id", "/none", "/u/l/1"};
     const char *const expected[] = {"7", "{\"id\":7,\"l\":[1,2]}", "x", "7", NULL, "2"};
@@ -160,7 +160,7 @@ static void several_pointers_are_followed_at_once(void **state)
     assert_fields("{\"u\": {\"l\": [1,2], \"id\": 7}, \"t\": \"x\"}", pointers, expected, 6);
 }
 
-static void blank_records_and_byte_order_marks_are_accepted(void **state)
+TEST(blank_records_and_byte_order_marks_are_accepted)
 {
     assert_field("", "/k", "");
     assert_field(" \t\r", "/k", "");
@@ -199,7 +199,7 @@ static char *put_random(char *to, uint32_t *seed, int depth)
     return stpcpy(to, object ? " }" : "]");
 }
 
-static void containers_are_written_as_jansson_writes_them(void **state)
+TEST(containers_are_written_as_jansson_writes_them)
 {
     static char text[65536];
     uint32_t seed = 1, compared = 0;
@@ -222,20 +222,4 @@ static void containers_are_written_as_jansson_writes_them(void **state)
     assert_true(compared > 1000);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_pointer_selects_its_value),
-        cmocka_unit_test(strings_are_unescaped),
-        cmocka_unit_test(a_nul_in_a_string_is_a_byte_of_the_key),
-        cmocka_unit_test(names_are_compared_after_unescaping),
-        cmocka_unit_test(numbers_keep_their_text),
-        cmocka_unit_test(the_last_of_equal_names_counts),
-        cmocka_unit_test(containers_are_compact_and_sorted),
-        cmocka_unit_test(several_pointers_are_followed_at_once),
-        cmocka_unit_test(blank_records_and_byte_order_marks_are_accepted),
-        cmocka_unit_test(containers_are_written_as_jansson_writes_them),
-    };
-
-    return cmocka_run_group_tests_name("json_fields", tests, NULL, NULL);
-}
+RUN_TESTS("json_fields")

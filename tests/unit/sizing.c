@@ -54,7 +54,7 @@ static void assert_ceiling(const char *name, double fpr)
     weir_close(w);
 }
 
-static void fpr_is_a_maximum_and_nearly_reached(void **state)
+TEST(fpr_is_a_maximum_and_nearly_reached)
 {
     static const double rates[] = {0.3, 0.05, 0.004};
 
@@ -69,7 +69,7 @@ static void fpr_is_a_maximum_and_nearly_reached(void **state)
 /* The fill of a single array of rsbf rises until every new key replaces another. Without that
  * limit, an error of 0.65 rose to 0.84 and stayed there. The maximum for one array differs from
  * that for two. */
-static void fpr_is_kept_by_rsbf_with_one_array(void **state)
+TEST(fpr_is_kept_by_rsbf_with_one_array)
 {
     static const char *const one[] = {"0.841", "0.746 p-star=0.3", "0.96 p-star=1e-9"};
     static const char *const two[] = {"0.65", "0.8", "0.7 p-star=0.3", "0.95 p-star=0"};
@@ -98,7 +98,7 @@ static void fpr_is_kept_by_rsbf_with_one_array(void **state)
 
 /* The draws of ibf-h are capped; when cells to decrement are rare, it must decrement more of them.
  * Without that, an error of 0.001 became 0.068. */
-static void fpr_is_kept_by_ibf_h_if_cells_to_decrement_are_rare(void **state)
+TEST(fpr_is_kept_by_ibf_h_if_cells_to_decrement_are_rare)
 {
     weir_filter *w = open_filter("ibf-h memory=8K k=3 cell=4 fpr=0.001 importance=0-1 seed=3");
 
@@ -128,7 +128,7 @@ static void assert_about(uint64_t value, double expected)
 }
 
 /* m = -n ln p / (ln 2)^2 and k = (m/n) ln 2; rounding k costs up to 1 %. */
-static void bloom_is_sized_by_any_two_of_three(void **state)
+TEST(bloom_is_sized_by_any_two_of_three)
 {
     double bits = -10000 * log(0.01) / (M_LN2 * M_LN2);
     struct sized s = size_of("bloom capacity=10k fpr=1%");
@@ -147,7 +147,7 @@ static void bloom_is_sized_by_any_two_of_three(void **state)
     assert_int_equal(s.capacity, 0);
 }
 
-static void a_chosen_k_is_kept_and_costs_memory(void **state)
+TEST(a_chosen_k_is_kept_and_costs_memory)
 {
     struct sized s = size_of("bloom capacity=10k fpr=1% k=2");
 
@@ -157,7 +157,7 @@ static void a_chosen_k_is_kept_and_costs_memory(void **state)
     assert_about(s.capacity, 12 * 8192 * -log(0.99));
 }
 
-static void counting_needs_as_many_cells_as_bloom_bits(void **state)
+TEST(counting_needs_as_many_cells_as_bloom_bits)
 {
     struct sized plain = size_of("bloom capacity=10k fpr=1%");
 
@@ -170,7 +170,7 @@ static void counting_needs_as_many_cells_as_bloom_bits(void **state)
 
 /* The spelling dictionary of Rivera's lecture (papers/lectures.c): 25,000 words in 25 KB with k=5,
  * about 2 %. */
-static void bloom_has_the_error_of_the_lecture(void **state)
+TEST(bloom_has_the_error_of_the_lecture)
 {
     weir_filter *w = open_filter("bloom memory=25000 k=5 seed=1");
     double seen = 0;
@@ -237,7 +237,7 @@ static const char *const windows[] = {
     "apbf memory=4K k=32 slices=96",
 };
 
-static void a_window_that_would_fill_the_filter_is_refused(void **state)
+TEST(a_window_that_would_fill_the_filter_is_refused)
 {
     static const char *const filters[] = {"two-buffer", "apbf"};
 
@@ -256,7 +256,7 @@ static void a_window_that_would_fill_the_filter_is_refused(void **state)
     }
 }
 
-static void the_latest_window_records_are_always_seen(void **state)
+TEST(the_latest_window_records_are_always_seen)
 {
     for (size_t i = 0; i < sizeof windows / sizeof *windows; i++) {
         char spec[SPEC];
@@ -285,13 +285,13 @@ static void assert_window_ends(const char *spec, uint64_t gone)
     weir_close(w);
 }
 
-static void older_keys_are_forgotten(void **state)
+TEST(older_keys_are_forgotten)
 {
     assert_window_ends("two-buffer window=500 fpr=1e-4 seed=1", 1000);
     assert_window_ends("apbf window=500 slices=10 fpr=1e-4 seed=1", 500 + 16 * 50);
 }
 
-static void windows_are_sized_by_memory_or_fpr(void **state)
+TEST(windows_are_sized_by_memory_or_fpr)
 {
     weir_filter *one = open_filter("two-buffer memory=64K fpr=1%");
     weir_filter *two = open_filtered("two-buffer window=%d fpr=1%%", (int)one->config.window);
@@ -313,7 +313,7 @@ static void windows_are_sized_by_memory_or_fpr(void **state)
 
 /* The published pairs keep the error rate at the start of a generation. weir keeps it to the end,
  * which costs one slice. */
-static void apbf_has_one_slice_less_than_published(void **state)
+TEST(apbf_has_one_slice_less_than_published)
 {
     static const struct {
         double error;
@@ -329,22 +329,4 @@ static void apbf_has_one_slice_less_than_published(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(fpr_is_a_maximum_and_nearly_reached),
-        cmocka_unit_test(fpr_is_kept_by_rsbf_with_one_array),
-        cmocka_unit_test(fpr_is_kept_by_ibf_h_if_cells_to_decrement_are_rare),
-        cmocka_unit_test(bloom_is_sized_by_any_two_of_three),
-        cmocka_unit_test(a_chosen_k_is_kept_and_costs_memory),
-        cmocka_unit_test(counting_needs_as_many_cells_as_bloom_bits),
-        cmocka_unit_test(bloom_has_the_error_of_the_lecture),
-        cmocka_unit_test(a_window_that_would_fill_the_filter_is_refused),
-        cmocka_unit_test(the_latest_window_records_are_always_seen),
-        cmocka_unit_test(older_keys_are_forgotten),
-        cmocka_unit_test(windows_are_sized_by_memory_or_fpr),
-        cmocka_unit_test(apbf_has_one_slice_less_than_published),
-    };
-
-    return cmocka_run_group_tests_name("sizing", tests, NULL, NULL);
-}
+RUN_TESTS("sizing")

@@ -74,27 +74,27 @@ static void forge_words(struct blob b)
     with_forged_words(b, try_to_use, NULL);
 }
 
-static void every_prefix_is_refused(void **state)
+TEST(every_prefix_is_refused)
 {
     with_every_filter(every_prefix);
 }
 
-static void every_flipped_bit_is_detected(void **state)
+TEST(every_flipped_bit_is_detected)
 {
     with_every_filter(every_flip);
 }
 
-static void every_flipped_bit_with_valid_checksum_is_refused_or_usable(void **state)
+TEST(every_flipped_bit_with_valid_checksum_is_refused_or_usable)
 {
     with_every_filter(every_sealed_flip);
 }
 
-static void forged_counters_are_refused_or_usable(void **state)
+TEST(forged_counters_are_refused_or_usable)
 {
     with_every_filter(forge_words);
 }
 
-static void bytes_after_a_part_are_ignored(void **state)
+TEST(bytes_after_a_part_are_ignored)
 {
     weir_filter *w = golden_filter("sbf"), *again;
     struct blob b = blob_of(w);
@@ -108,7 +108,7 @@ static void bytes_after_a_part_are_ignored(void **state)
     blob_free(b);
 }
 
-static void other_files_versions_and_kinds_have_different_errors(void **state)
+TEST(other_files_versions_and_kinds_have_different_errors)
 {
     weir_filter *w = golden_filter("bloom");
     struct blob b = blob_of(w), note = {NULL, 0}, empty = {NULL, 0};
@@ -143,7 +143,7 @@ static struct blob empty_head(uint64_t cells)
     return b;
 }
 
-static void a_length_near_the_integer_limit_is_refused(void **state)
+TEST(a_length_near_the_integer_limit_is_refused)
 {
     static const uint64_t lengths[] = {UINT64_MAX,      UINT64_MAX - 7,    UINT64_MAX - 63,
                                        UINT64_MAX - 64, UINT64_C(1) << 63, UINT64_C(1) << 57};
@@ -161,7 +161,7 @@ static void a_length_near_the_integer_limit_is_refused(void **state)
 
 /* With valid checksums: a total length that differs from the sum, lengths beyond the head, an
  * impossible shard, flags of a later version. */
-static void a_contradictory_head_is_refused(void **state)
+TEST(a_contradictory_head_is_refused)
 {
     static const struct {
         size_t at;
@@ -182,18 +182,4 @@ static void a_contradictory_head_is_refused(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_prefix_is_refused),
-        cmocka_unit_test(every_flipped_bit_is_detected),
-        cmocka_unit_test(every_flipped_bit_with_valid_checksum_is_refused_or_usable),
-        cmocka_unit_test(forged_counters_are_refused_or_usable),
-        cmocka_unit_test(bytes_after_a_part_are_ignored),
-        cmocka_unit_test(other_files_versions_and_kinds_have_different_errors),
-        cmocka_unit_test(a_length_near_the_integer_limit_is_refused),
-        cmocka_unit_test(a_contradictory_head_is_refused),
-    };
-
-    return cmocka_run_group_tests_name("snapshot", tests, NULL, NULL);
-}
+RUN_TESTS("snapshot")

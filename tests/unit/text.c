@@ -26,7 +26,7 @@ static void assert_not_read(bool (*reader)(struct span, uint64_t *), const char 
         fail_msg("'%s' is taken, as %llu", text, (unsigned long long)got);
 }
 
-static void sizes_are_powers_of_1024_and_bits(void **state)
+TEST(sizes_are_powers_of_1024_and_bits)
 {
     assert_read(span_size, "64", 512);
     assert_read(span_size, "1K", 8192);
@@ -50,7 +50,7 @@ static void sizes_are_powers_of_1024_and_bits(void **state)
     assert_read(span_size, "2305843009213693951", UINT64_MAX - 7);
 }
 
-static void sizes_refuse_invalid_text(void **state)
+TEST(sizes_refuse_invalid_text)
 {
     const char *bad[] = {"",
                          "K",
@@ -87,7 +87,7 @@ static void sizes_refuse_invalid_text(void **state)
         assert_not_read(span_size, bad[i]);
 }
 
-static void counts_are_powers_of_1000(void **state)
+TEST(counts_are_powers_of_1000)
 {
     assert_read(span_count, "0", 0);
     assert_read(span_count, "7", 7);
@@ -102,7 +102,7 @@ static void counts_are_powers_of_1000(void **state)
     assert_read(span_count, "1.000000000000000000", 1);
 }
 
-static void counts_refuse_invalid_text(void **state)
+TEST(counts_refuse_invalid_text)
 {
     const char *bad[] = {"",
                          "k",
@@ -123,7 +123,7 @@ static void counts_refuse_invalid_text(void **state)
         assert_not_read(span_count, bad[i]);
 }
 
-static void whole_numbers_have_no_unit(void **state)
+TEST(whole_numbers_have_no_unit)
 {
     assert_read(span_whole, "0", 0);
     assert_read(span_whole, "18446744073709551615", UINT64_MAX);
@@ -133,7 +133,7 @@ static void whole_numbers_have_no_unit(void **state)
     assert_not_read(span_whole, "1.5");
 }
 
-static void rates_are_fractions_percentages_or_powers(void **state)
+TEST(rates_are_fractions_percentages_or_powers)
 {
     static const struct {
         const char *text;
@@ -151,7 +151,7 @@ static void rates_are_fractions_percentages_or_powers(void **state)
     }
 }
 
-static void rates_refuse_invalid_text(void **state)
+TEST(rates_refuse_invalid_text)
 {
     const char *bad[] = {"",
                          "%",
@@ -178,7 +178,7 @@ static void rates_refuse_invalid_text(void **state)
             fail_msg("'%s' is taken, as %g", bad[i], got);
 }
 
-static void parsers_read_only_their_span(void **state)
+TEST(parsers_read_only_their_span)
 {
     uint64_t got;
 
@@ -191,7 +191,7 @@ static void parsers_read_only_their_span(void **state)
     assert_false(span_is((struct span){"ab", 2}, "abc"));
 }
 
-static void numbers_are_written_in_full(void **state)
+TEST(numbers_are_written_in_full)
 {
     char buffer[64];
     struct text t = text_in(buffer, sizeof buffer);
@@ -213,7 +213,7 @@ static void assert_rate(uint64_t billionths, const char *expected)
     assert_string_equal(buffer, expected);
 }
 
-static void billionths_are_written_as_fractions(void **state)
+TEST(billionths_are_written_as_fractions)
 {
     assert_rate(30000000, "0.03");
     assert_rate(0, "0");
@@ -232,7 +232,7 @@ static void assert_double(double rate, const char *expected)
     assert_string_equal(buffer, expected);
 }
 
-static void rates_are_written_to_three_digits_rounded_up(void **state)
+TEST(rates_are_written_to_three_digits_rounded_up)
 {
     assert_double(0.01, "0.01");
     assert_double(0.010001, "0.0101");
@@ -245,7 +245,7 @@ static void rates_are_written_to_three_digits_rounded_up(void **state)
     assert_double(0, "0");
 }
 
-static void writers_truncate_to_the_buffer(void **state)
+TEST(writers_truncate_to_the_buffer)
 {
     char buffer[8] = "-------";
 
@@ -261,22 +261,4 @@ static void writers_truncate_to_the_buffer(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sizes_are_powers_of_1024_and_bits),
-        cmocka_unit_test(sizes_refuse_invalid_text),
-        cmocka_unit_test(counts_are_powers_of_1000),
-        cmocka_unit_test(counts_refuse_invalid_text),
-        cmocka_unit_test(whole_numbers_have_no_unit),
-        cmocka_unit_test(rates_are_fractions_percentages_or_powers),
-        cmocka_unit_test(rates_refuse_invalid_text),
-        cmocka_unit_test(parsers_read_only_their_span),
-        cmocka_unit_test(numbers_are_written_in_full),
-        cmocka_unit_test(billionths_are_written_as_fractions),
-        cmocka_unit_test(rates_are_written_to_three_digits_rounded_up),
-        cmocka_unit_test(writers_truncate_to_the_buffer),
-    };
-
-    return cmocka_run_group_tests_name("text", tests, NULL, NULL);
-}
+RUN_TESTS("text")

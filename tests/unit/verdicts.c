@@ -123,7 +123,7 @@ static void assert_as_modelled(uint64_t lines, uint32_t width, uint32_t slots)
     counted_free(c);
 }
 
-static void verdicts_equal_those_of_a_plain_list(void **state)
+TEST(verdicts_equal_those_of_a_plain_list)
 {
     static const uint8_t widths[] = {8, 9, 10, 11, 12, 13, 14, 15, 16, 20, 24, 32};
 
@@ -177,7 +177,7 @@ static void assert_equal_paths(const struct verdict_paths *paths)
     }
 }
 
-static void all_paths_keep_the_same_verdicts(void **state)
+TEST(all_paths_keep_the_same_verdicts)
 {
 #ifdef __x86_64__
     if (processor_has_avx2())
@@ -191,7 +191,7 @@ static void all_paths_keep_the_same_verdicts(void **state)
 
 /* New keys in full lines: every hit is a false match. 200,000 keys at an error of 0.22, 0.0204 and
  * 0.0044: 5 standard deviations are 2, 8 and 17 %. */
-static void false_matches_occur_at_the_reported_rate(void **state)
+TEST(false_matches_occur_at_the_reported_rate)
 {
     static const struct {
         uint32_t width;
@@ -228,7 +228,7 @@ static void false_matches_occur_at_the_reported_rate(void **state)
 }
 
 /* The store reverses its answer for every key. */
-static void no_verdict_is_older_than_the_window(void **state)
+TEST(no_verdict_is_older_than_the_window)
 {
     static const uint32_t memories[] = {16384, 16384, 256}, windows[] = {500, 100, 900};
     struct counted c = counted_of(DRAWS, 50, 0.5, 8);
@@ -262,7 +262,7 @@ static void no_verdict_is_older_than_the_window(void **state)
 
 /* Time advances with each draw. The store changes its answers in the middle; a span later no old
  * answer is returned. Saving and loading in between changes nothing. */
-static void no_verdict_is_older_than_the_span(void **state)
+TEST(no_verdict_is_older_than_the_span)
 {
     static const char *const specs[] = {"cache memory=16K width=32 span=64s seed=1",
                                         "cache memory=256 width=32 span=64s seed=1",
@@ -308,7 +308,7 @@ static void no_verdict_is_older_than_the_span(void **state)
 }
 
 /* A jump evicts everything; the first call evicts nothing. */
-static void a_jump_in_time_evicts_all_verdicts(void **state)
+TEST(a_jump_in_time_evicts_all_verdicts)
 {
     struct counted c = counted_of(2000, 50, 0.5, 8);
     struct store s = store_of(&c);
@@ -328,16 +328,4 @@ static void a_jump_in_time_evicts_all_verdicts(void **state)
     counted_free(c);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(verdicts_equal_those_of_a_plain_list),
-        cmocka_unit_test(all_paths_keep_the_same_verdicts),
-        cmocka_unit_test(false_matches_occur_at_the_reported_rate),
-        cmocka_unit_test(no_verdict_is_older_than_the_window),
-        cmocka_unit_test(no_verdict_is_older_than_the_span),
-        cmocka_unit_test(a_jump_in_time_evicts_all_verdicts),
-    };
-
-    return cmocka_run_group_tests_name("verdicts", tests, NULL, NULL);
-}
+RUN_TESTS("verdicts")
