@@ -36,6 +36,7 @@ struct picker {
     bool skip_missing, pass_missing; /* records without the key */
     bool fold, squeeze_spaces, skip;
     struct key_as as;
+    bool networks;                  /* keys are IP networks: `as` is the transform of --cidr */
     bool unparsed_malformed;        /* values that `as` cannot parse */
     bool strip_record, strip_field; /* of a CR at the end: a key that is all of the record, or the
                                      * last field of one with delimiters */

@@ -256,6 +256,15 @@ static void note_first_skipped(struct tally *t, const struct batch *b)
     t->skipped_line = batch_line(b, (uint32_t)(first - b->verdict));
 }
 
+static void note_masked(struct tally *t, const struct batch *b)
+{
+    if (b->masked && !t->masked && b->input.name) {
+        t->masked_in = b->input.name;
+        t->masked_line = batch_line(b, b->first_masked);
+    }
+    t->masked += b->masked;
+}
+
 static void count(struct tally *t, const struct batch *b)
 {
     uint32_t seen = 0, none = 0, unknown = 0, keyless = 0;
@@ -275,6 +284,7 @@ static void count(struct tally *t, const struct batch *b)
     t->skipped += none;
     t->bytes += b->used + b->dropped;
     t->unparsed += b->unparsed;
+    note_masked(t, b);
     t->late += b->event.late;
     t->most_late = b->event.most_late > t->most_late ? b->event.most_late : t->most_late;
 }

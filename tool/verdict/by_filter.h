@@ -4,6 +4,7 @@
 
 #include <weir/build.h>
 
+#include "pipe/network.h"
 #include "verdict/verdict.h"
 #include "verdict/watch.h"
 #include "pipe/batch.h"
@@ -17,6 +18,8 @@ struct filtering {
     struct watch *watch;    /* of what it observes; NULL: none */
     bool must_fit;          /* a key that does not fit is an error, and nothing is saved; */
     uint64_t overflow;      /* except this many, from before */
+    struct prefix_lengths *prefixes; /* keys are networks, of these lengths; NULL: they are not */
+    uint32_t threads;                /* that look them up */
 };
 
 struct verdict verdict_by_filter(struct filtering *f);
@@ -88,6 +91,7 @@ struct building {
     struct shard_keys *keys;
     enum weir_status *status;
     struct weir_error *error;
+    struct prefix_lengths *prefixes; /* keys are networks, of these lengths; NULL: they are not */
 };
 
 /* Begin `count` filters of this spec, which has a seed. False after a message. */

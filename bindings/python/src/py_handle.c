@@ -364,14 +364,20 @@ static bool check_saturation(PyObject *self)
     if (s->limit <= 0)
         s->limit = default_limit(config);
     (void)weir_spec_number(config, "capacity", &capacity);
-    if (stats.error <= s->limit * TOLERANCE || stats.new_keys <= capacity)
+    if (stats.overflow == 0 && (stats.error <= s->limit * TOLERANCE || stats.new_keys <= capacity))
         return true;
     s->warned = true;
-    snprintf(text, sizeof text,
-             "the filter exceeds its maximum false-positive rate: %.3g %% of new keys are reported "
-             "as seen, the limit is %.3g %%, after %llu keys; use more memory or capacity, or "
-             "'recent', which forgets old keys",
-             stats.error * 100, s->limit * 100, (unsigned long long)stats.observed);
+    if (stats.overflow > 0)
+        snprintf(text, sizeof text,
+                 "the filter is full: %llu keys were not recorded, so they stay new; use more "
+                 "memory or capacity",
+                 (unsigned long long)stats.overflow);
+    else
+        snprintf(text, sizeof text,
+                 "the filter exceeds its maximum false-positive rate: %.3g %% of new keys are "
+                 "reported as seen, the limit is %.3g %%, after %llu keys; use more memory or "
+                 "capacity, or 'recent', which forgets old keys",
+                 stats.error * 100, s->limit * 100, (unsigned long long)stats.observed);
     return warn_saturated(text);
 }
 
