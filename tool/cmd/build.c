@@ -10,7 +10,6 @@
 #include "cmd/sets.h"
 #include "pipe/network.h"
 #include "state/files.h"
-#include "state/lock.h"
 #include "state/replace.h"
 
 /* ---- weir build ---- */

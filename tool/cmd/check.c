@@ -4,7 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "state/lock.h"
+#include "state/replace.h"
 #include "cmd/file_checks.h"
 #include "cmd/run.h"
 #include "pipe/write.h"

@@ -1,5 +1,5 @@
-/* verdict_paths.h - lookup, use and insertion of a verdict. Included by verdict_lines.c (any
- * processor), verdict_avx2.c and verdict_avx512.c, which name the result VERDICT_PATHS. */
+/* verdict_paths.c - lookup, use and insertion of a verdict. Compiled for any processor and for
+ * newer ones, which name the result: lib/meson.build. */
 #include "base/line_list.h"
 #include "screen/verdict_lines.h"
 
@@ -88,5 +88,9 @@ static void add(const struct verdict_lines *l, struct weir_key key, bool member)
     uint32_t slots = lines_slots(l, line_index(line));
     move(line, slots - 1, depth_in(line, slots), line_print(key.hi), member);
 }
+
+#ifndef VERDICT_PATHS
+#define VERDICT_PATHS verdict_paths_plain
+#endif
 
 const struct verdict_paths VERDICT_PATHS = {find, use, add};
