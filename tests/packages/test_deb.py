@@ -102,14 +102,14 @@ def library(root):
 
 
 def headers(root):
-    (root / "tmp/once.c").write_text(block("README.md", "c", "weir_open"))
+    (root / "tmp/once.c").write_text(block("docs/tour.md", "c", "weir_open"))
     assert inside(root, "cd /tmp && cc once.c $(pkg-config --cflags --libs weir) -o once && ./once && rm once once.c",
                   "b\na\nb\n") == "b\na\n"
 
 
 def command(root):
     (root / "tmp/access.log").write_text("a\na\nb\n")
-    first = block("README.md", "sh", "weir dedup").splitlines()[0].split("  #")[0]
+    first = block("docs/tour.md", "sh", "weir dedup").splitlines()[0].split("  #")[0]
     assert inside(root, f"cd /tmp && {first} && cat once.log && rm once.log access.log") == "a\nb\n"
 
 
