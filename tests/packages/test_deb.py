@@ -130,8 +130,8 @@ def sql(root):
 
 def postgres(root):
     code, prints = re.search(r"```sql\n(.*?)```\n```\n(.*?)```", (SOURCE / "docs/postgres.md").read_text(), re.S).groups()
-    psql = "su postgres -c 'psql -qAtX -v ON_ERROR_STOP=1'"
-    said = inside(root, f"cd / && pg_ctlcluster 15 main start >&2 && {psql}; pg_ctlcluster 15 main stop >&2", code)
+    psql = "su postgres -c 'psql --cluster 15/once -qAtX -v ON_ERROR_STOP=1'"
+    said = inside(root, f"cd /; pg_createcluster 15 once >&2; pg_ctlcluster 15 once start >&2; {psql}; pg_dropcluster --stop 15 once", code)
     assert said == prints
 
 
