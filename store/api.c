@@ -27,7 +27,8 @@ static bool starts(const char *text, const char *scheme)
 static const struct backend *find_backend(const char *text)
 {
     for (size_t i = 0; i < BACKENDS; i++)
-        if (starts(text, backends[i]->scheme) || starts(text, backends[i]->also))
+        if (starts(text, backends[i]->scheme) || starts(text, backends[i]->also[0]) ||
+            starts(text, backends[i]->also[1]))
             return backends[i];
     return NULL;
 }
@@ -278,6 +279,11 @@ bool store_size(struct store *store, uint64_t *keys)
     return !store->unlisted && store_try(store, measure, keys);
 }
 
+bool store_is_hashed(const struct store *store)
+{
+    return store->backend->hashed;
+}
+
 struct listing {
     store_taker take;
     void *context;
@@ -293,7 +299,9 @@ static enum outcome list(struct store *store, void *work)
 bool store_list(struct store *store, store_taker take, void *context)
 {
     if (store->unlisted)
-        return store_refuse(store, "cannot list keys with list=no; remove it from the URL");
+        return store_refuse(store, store->backend->hashed
+                                       ? "cannot list keys: an index contains only their hashes"
+                                       : "cannot list keys with list=no; remove it from the URL");
     return store_try(store, list, &(struct listing){take, context});
 }
 

@@ -300,7 +300,7 @@ static const char *const parameters[] = {"table", "column", "host",    "hostaddr
                                          "port",  "dbname", "service", NULL};
 
 const struct backend backend_postgres = {.scheme = "postgres",
-                                         .also = "postgresql",
+                                         .also = {"postgresql"},
                                          .form = "postgres://HOST/DATABASE?table=T&column=C",
                                          .network = true,
                                          .parameters = parameters,

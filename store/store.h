@@ -76,6 +76,9 @@ const void *store_note(const struct store *store, size_t *size);
 /* The approximate number of keys; false if it is unknown. */
 bool store_size(struct store *store, uint64_t *keys);
 
+/* Does it answer from filters of its own, so that a screen in front saves nothing? */
+bool store_is_hashed(const struct store *store);
+
 /* List all keys, in batches; some may occur twice. False if the store cannot list them, or failed.
  */
 typedef void (*store_taker)(void *context, const struct weir_bytes *keys, size_t n);

@@ -240,7 +240,7 @@ _Static_assert(SHARDS_MAX == 256, "the table contains 256");
 
 /* clang-format off */
 const struct option_row option_rows[] = {
-    {"store", 0, "URL", TAKES_CHECK | TAKES_TRUTH, "look up keys in this store: sqlite:, postgres://, redis://, keys: or exact:", NULL, AT(check.store)},
+    {"store", 0, "URL", TAKES_CHECK | TAKES_TRUTH, "look up keys in this store: sqlite:, postgres://, redis://, rediss://, redis+unix://, keys: or exact:", NULL, AT(check.store)},
     {"screen", 0, "NAME", TAKES_CHECK, "use this screen: cache, dabf, 1bf, strict or none (default: auto)", NULL, AT(check.screen)},
     {"screen", 0, "NAME,...", TAKES_TRUTH, "measure these screens in front of the store", NULL, AT(check.screen)},
     {"window", 0, "COUNT", TAKES_CHECK, "with dabf: forget all keys after this many records", NULL, AT(check.window)},
@@ -267,7 +267,7 @@ const struct option_row option_rows[] = {
     {"time", 0, "FIELD", TAKES_TIME, "read the event time of a record from this field; see --key", NULL, AT(records.time.field)},
     {"time-format", 0, "FORM", TAKES_TIME, "parse times as s, ms, us, rfc3339, clf or by a strptime pattern (default: auto-detect)", NULL, AT(records.time.format)},
     {"lateness", 0, "TIME", TAKES_TIME, "treat records later than this as malformed (default: no limit)", .read = read_lateness, .expected = "a time, such as 30s, 10m or 1h"},
-    {"exact", 0, "DIR", TAKES_DEDUP, "keep all keys in DIR on disk: no new record is lost", NULL, AT(exact.dir)},
+    {"exact", 0, "DIR", TAKES_DEDUP | TAKES_FIXED, "keep all keys in DIR on disk, without false positives", NULL, AT(exact.dir)},
     {"keep", 0, "AGE", TAKES_DEDUP, "with --exact: forget a key this long after it passed (default: never)", .read = read_keep, .expected = "a time from 1m to 36500d: 12h, 30d"},
     {"disk", 0, "SIZE", TAKES_DEDUP, "with --exact: forget the oldest keys to stay within SIZE (default: no limit)", .read = read_disk, .expected = "a size, such as 20G"},
     {"near", 0, "SIMILARITY", TAKES_DEDUP, "drop texts at least this similar (Jaccard) to an earlier one, e.g. 0.8", .read = read_near, .expected = "a similarity from 0.5 to 0.99, such as 0.8 or 80%"},

@@ -7,7 +7,7 @@
 #include <weir/saved.h>
 #include <weir/shared.h>
 
-#include "cli/json_text.h"
+#include "cli/print.h"
 #include "cli/messages.h"
 #include "cli/table.h"
 #include "cli/units.h"

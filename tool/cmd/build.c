@@ -10,7 +10,6 @@
 #include "cmd/sets.h"
 #include "pipe/network.h"
 #include "state/files.h"
-#include "state/lock.h"
 #include "state/replace.h"
 
 /* ---- weir build ---- */
@@ -70,6 +69,8 @@ int cmd_build(const struct options *o)
     struct shards shards = {0};
     int status;
 
+    if (o->exact.dir)
+        return build_exact(o);
     if (!o->output.path)
         return fail("'weir build' needs -o FILE, the filter file to write");
     if (!replace_spares(o->output.path, REPLACES_FILTER))

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "state/lock.h"
+#include "state/replace.h"
 #include "cmd/file_checks.h"
 #include "cmd/run.h"
 #include "pipe/write.h"
@@ -98,6 +98,8 @@ static weir_screen *open_asked(const struct options *o, const struct asker *aske
     char text[24], *members = NULL;
     uint64_t keys = 0;
 
+    if (automatic && o->filter.sets == 0 && store_is_hashed(asker_store(asker)))
+        return open_screen(o, "none", NULL);
     known = (automatic || weir_find_parameter(WEIR_KIND_SCREEN, o->check.screen, "set")) &&
             asker_size(asker, &keys);
     if (known && !request_sets(&o->filter, "set")) {

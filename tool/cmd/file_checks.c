@@ -12,7 +12,7 @@
 #include "cli/inputs.h"
 #include "cli/messages.h"
 #include "cmd/commands.h"
-#include "state/target.h"
+#include "state/replace.h"
 #include "store/magic.h"
 
 /* ---- files that hold no records, known by their first bytes ---- */

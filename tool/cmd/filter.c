@@ -12,7 +12,7 @@
 #include "pipe/write.h"
 #include "state/files.h"
 #include "verdict/ask_store.h"
-#include "verdict/by_filters.h"
+#include "verdict/by_filter.h"
 
 /* ---- weir filter ---- */
 

@@ -9,7 +9,6 @@
 #include "cmd/at.h"
 #include "cmd/commands.h"
 #include "index/index.h"
-#include "cli/json_text.h"
 #include "cli/messages.h"
 #include "cli/print.h"
 #include "pipe/network.h"

@@ -7,7 +7,7 @@
 #include "cli/signals.h"
 #include "cmd/running.h"
 #include "state/replace.h"
-#include "state/resume.h"
+#include "state/state.h"
 
 static bool resume(struct running *r)
 {

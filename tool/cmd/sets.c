@@ -13,7 +13,7 @@
 #include "cli/signals.h"
 #include "cli/units.h"
 #include "state/files.h"
-#include "state/lock.h"
+#include "state/replace.h"
 #include "unpack/unpack.h"
 
 #define FPR_FOR_SETS "0.001"

@@ -3,7 +3,6 @@
 #define WEIR_CMD_SETS_H
 
 #include "cmd/run.h"
-#include "verdict/by_builder.h"
 #include "verdict/by_filter.h"
 
 #define DEFAULT_FOR_SETS "bloom" /* it evicts no key */

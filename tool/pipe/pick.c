@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "pipe/fields.h"
 #include "pipe/json.h"
 #include "cli/normalize.h"
 #include "cli/messages.h"

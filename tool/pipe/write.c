@@ -15,7 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cli/json_text.h"
+#include "cli/print.h"
 #include "cli/messages.h"
 #include "cli/signals.h"
 #include "pipe/csv.h"

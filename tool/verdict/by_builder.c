@@ -1,5 +1,5 @@
-/* by_builder.c - see by_builder.h. */
-#include "verdict/by_builder.h"
+/* by_builder.c - gathers the keys of a filter that is built from the complete set: see by_filter.h.
+ */
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 #include "cli/messages.h"
 #include "cli/units.h"
 #include "state/files.h"
-#include "verdict/batch_keys.h"
+#include "verdict/by_filter.h"
 
 /* ---- beginning and end ---- */
 
