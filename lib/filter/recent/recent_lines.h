@@ -9,7 +9,7 @@
 #ifndef WEIR_FILTER_RECENT_RECENT_LINES_H
 #define WEIR_FILTER_RECENT_RECENT_LINES_H
 
-#include "filter/recent/recent.h"
+#include "filter/recent/expiry.h"
 
 #define BLOCK 32 /* keys that are processed together, a bit of a word each; see bench/speed */
 #define MANY 64  /* keys from which a table of importance steps pays; guessed */
@@ -20,14 +20,17 @@ enum mode {
     ASKED_TIMED, /* look up in a filter with a window */
     RECENT,      /* observe: new keys enter at the front, hits move there */
     DEEP,        /* observe: new keys enter at a depth (importance=, enter=) */
-    TIMED        /* observe in a filter with a window */
+    TIMED,       /* observe in a filter with a window */
+    ASKED_TTL,   /* look up in a filter with ttl= */
+    TTL          /* observe in a filter with ttl= */
 };
 
 /* A key's line and fingerprint. */
 struct slot_ref {
     uint8_t *line;
     uint32_t print;
-    uint32_t depth; /* slots in front of a new key; DEEP only */
+    uint32_t depth; /* slots in front of a new key; DEEP and TTL only */
+    uint8_t code;   /* of its expiry time; TTL only */
 };
 
 /* What all lines of one width have in common. */
@@ -61,13 +64,16 @@ struct batch_ctx {
     struct lines lines[LINE_WIDTHS];
     bool all_at_floor, all_widest; /* the lines of the previous block */
     struct line_rounds rounds;
-    uint64_t epoch; /* with a window */
-    bool once;      /* refresh=no: a hit changes nothing */
-    uint32_t up;    /* DEEP: a hit moves to slot depth >> up */
-    uint32_t depth; /* at which new keys enter, if that is not decided by importance */
-    bool ranked;    /* it is */
-    uint64_t first; /* arrivals before the batch */
-    bool many;      /* enough keys for a table of steps */
+    uint64_t epoch;            /* with a window */
+    bool once;                 /* refresh=no: a hit changes nothing; TTL: not the expiry time */
+    bool late;                 /* expire=late */
+    bool stamps;               /* keys get expiry times */
+    struct expiry_clock clock; /* with ttl= */
+    uint32_t up;               /* DEEP, TTL: a hit moves to slot depth >> up */
+    uint32_t depth;            /* at which new keys enter, if that is not decided by importance */
+    bool ranked;               /* it is */
+    uint64_t first;            /* arrivals before the batch */
+    bool many;                 /* enough keys for a table of steps */
     bool has_steps;
     struct steps steps;
 #ifdef LINE_ANY_WIDTH
@@ -77,12 +83,23 @@ struct batch_ctx {
 
 INLINED bool observes(const enum mode m)
 {
-    return m != ASKED && m != ASKED_TIMED;
+    return m != ASKED && m != ASKED_TIMED && m != ASKED_TTL;
 }
 
 INLINED bool is_timed(const enum mode m)
 {
     return m == TIMED || m == ASKED_TIMED;
+}
+
+INLINED bool expires(const enum mode m)
+{
+    return m == TTL || m == ASKED_TTL;
+}
+
+/* Do keys enter behind the front? */
+INLINED bool has_depth(const enum mode m)
+{
+    return m == DEEP || m == TTL;
 }
 
 INLINED uint32_t room_of(const enum mode m)
@@ -92,13 +109,13 @@ INLINED uint32_t room_of(const enum mode m)
 
 INLINED struct slot_ref slot_ref_of(uint8_t *cells, uint64_t lines, struct weir_key key)
 {
-    return (struct slot_ref){cells + place(key, 0, lines) * LINE_BYTES, line_print(key.hi), 0};
+    return (struct slot_ref){cells + place(key, 0, lines) * LINE_BYTES, line_print(key.hi), 0, 0};
 }
 
 /* The same from what locate() computed: the line's number and the print. */
 INLINED struct slot_ref slot_ref_located(uint8_t *cells, uint64_t located)
 {
-    return (struct slot_ref){cells + (located >> 32) * LINE_BYTES, (uint32_t)located, 0};
+    return (struct slot_ref){cells + (located >> 32) * LINE_BYTES, (uint32_t)located, 0, 0};
 }
 
 INLINED uint32_t slots_in(const struct batch_ctx *b, uint32_t index)
@@ -205,12 +222,13 @@ INLINED void share(const weir_filter *w, struct batch_ctx *b, enum mode m, size_
     const struct config *c = &w->config;
 
     b->floor = line_index_of[c->width];
-    b->rooms = line_rooms[is_timed(m)];
+    b->rooms = rooms_of(c);
     b->most = (uint32_t)c->slots;
     b->rounds.round = 0;
     b->epoch = w->reg[EPOCH];
     b->once = c->refresh;
-    if (m == DEEP) {
+    b->stamps = m == TTL;
+    if (has_depth(m)) {
         b->ranked = c->importance.mode != IMPORTANCE_NONE;
         b->up = b->ranked ? 1 : 31;
         b->depth = (uint32_t)(c->slots * c->enter / ENTER_WHOLE);
@@ -218,7 +236,14 @@ INLINED void share(const weir_filter *w, struct batch_ctx *b, enum mode m, size_
         b->many = n >= MANY;
         b->has_steps = b->ranked && b->many && find_steps(w, b);
     }
+    if (expires(m)) {
+        expiry_set_clock(&b->clock, &c->ttl, w->reg[EPOCH]);
+        b->late = c->expire;
+        b->clock.longest = expiry_code(&b->clock, expiry_of_longest(w), b->late);
+    }
     if (n == 0)
+        return;
+    if (expires(m))
         return;
     b->all_at_floor = b->all_widest = false;
     const uint32_t last = observes(m) ? b->floor : LINE_WIDTHS - 1; /* views can be damaged */
@@ -382,10 +407,87 @@ INLINED bool observe_timed(weir_filter *w, struct slot_ref s, const uint32_t ind
     return true;
 }
 
+/* ---- lines whose slots expire ---- */
+
+/* The slot for a new key that is to enter at a depth: `from` is the slot that is lost or, if there
+ * is one, an empty slot. Returns the slot that it enters. */
+INLINED uint32_t find_place(uint32_t index, uint32_t slots, uint64_t empty, uint32_t depth,
+                            uint32_t *from)
+{
+    uint32_t to = depth < slots - 1 ? depth : slots - 1;
+    uint64_t behind = empty & -line_slot(index, to);
+
+    *from = slots - 1;
+    if (behind) {
+        *from = line_first(index, behind);
+    } else if (empty) {
+        to = line_first(index, UINT64_C(1) << (63 - __builtin_clzll(empty)));
+        *from = to;
+    }
+    return to;
+}
+
+INLINED bool ask_ttl(const weir_filter *w, struct slot_ref s, const struct batch_ctx *b)
+{
+    uint32_t index = line_index(s.line);
+
+    index = index < LINE_WIDTHS ? index : LINE_WIDTHS - 1; /* a damaged view has any */
+    uint64_t found = line_find(s.line, index, line_slots(index, slots_in(b, index)), s.print);
+    if (!found)
+        return false;
+    const struct ttl *t = &w->config.ttl;
+    uint32_t code = expiry_get(s.line, t->bits, line_first(index, found));
+    return expiry_is_alive(t, code, expiry_line_clock(s.line, b->clock.now), b->clock.now);
+}
+
+/* A hit moves up, and keeps the later of the two expiry times. A new key enters at its depth, and
+ * takes an empty slot if there is one. */
+INLINED bool observe_ttl(weir_filter *w, struct slot_ref s, struct batch_ctx *b)
+{
+    const struct expiry_clock *c = &b->clock;
+    const uint32_t bits = c->ttl->bits;
+    uint32_t from, to, code = s.code;
+
+    if (((line_quarter(s.line) ^ c->now) & (CLOCK_WRAP - 1)) != 0)
+        expiry_clean(w, s.line, c->now, c);
+    for (bool first = true, seen = false;; first = false) {
+        const uint32_t index = line_index(s.line), slots = slots_in(b, index);
+        const uint64_t all = line_slots(index, slots);
+        const uint64_t found = line_find(s.line, index, all, s.print);
+
+        seen |= first && found;
+        if (code == NOT_KEPT)
+            return seen;
+        if (found) {
+            uint32_t old = expiry_get(s.line, bits, from = line_first(index, found));
+
+            to = s.depth >> b->up < from ? s.depth >> b->up : from;
+            if (b->once || expiry_of(c, old) >= expiry_of(c, code))
+                code = old;
+        } else {
+            uint64_t empty = line_empty(s.line, index, all);
+
+            if (!empty && index != b->floor) {
+                expiry_cut(w, s.line, c);
+                continue; /* another key may have the same print now */
+            }
+            w->reg[OVERFLOW] += !empty;
+            to = find_place(index, slots, empty, s.depth, &from);
+        }
+        line_move_from(s.line, index, line_slot(index, from), line_slot(index, to), s.print);
+        expiry_move(s.line, bits, from, to, code);
+        return seen;
+    }
+}
+
 /* Look up one key and, in the modes that observe, update its line. Returns if it was found. */
 INLINED bool visit_line(weir_filter *w, struct slot_ref s, const uint32_t index,
                         const struct lines *of, const enum mode m, struct batch_ctx *b)
 {
+    if (m == ASKED_TTL)
+        return ask_ttl(w, s, b);
+    if (m == TTL)
+        return observe_ttl(w, s, b);
     uint64_t found = find(s, index, of, m, b);
     bool done = m == RECENT  ? observe_front(s, index, of, found)
                 : m == DEEP  ? observe_deep(s, index, of, found, b)
