@@ -270,8 +270,8 @@ WEIR_API enum weir_status weir_forget(weir_filter *f, struct weir_key key, bool 
 
 /* ---- event time ---- */
 
-/* Set the current time of a filter that has span= or ttl=, in milliseconds since any fixed epoch, for
- * example 1970. The first call defines the start. Earlier times are ignored. Time does not
+/* Set the current time of a filter that has span= or ttl=, in milliseconds since any fixed epoch,
+ * for example 1970. The first call defines the start. Earlier times are ignored. Time does not
  * advance between calls. Filters without span= and ttl= ignore the call. */
 WEIR_API void weir_advance(weir_filter *f, uint64_t now);
 

@@ -77,7 +77,10 @@ static void write_ttl(struct text *t, const void *value)
     const struct ttl *ttl = value;
 
     text_add_u64(t, ttl->min);
-    text_add(t, "ms-");
+    text_add(t, "ms");
+    if (ttl->max == ttl->min)
+        return;
+    text_add(t, "-");
     text_add_u64(t, ttl->max);
     text_add(t, "ms");
 }

@@ -31,6 +31,7 @@ static void give(void *context, struct batch *b)
                                         .operation = f->operation,
                                         .keys = good->key,
                                         .times = good->time,
+                                        .ttls = good->ttl,
                                         .n = good->n,
                                         .begin = *begin != NO_TIME ? begin : NULL,
                                         .end = b->event.timed && *end != NO_TIME ? end : NULL,
