@@ -10,7 +10,8 @@
 
 /* ---- keys ---- */
 
-#define BATCH 256 /* keys that are hashed or copied at a time */
+#define BATCH 256    /* keys that are hashed or copied at a time */
+#define STAMPED 2048 /* keys that get their expiry times at a time */
 
 struct weir_key weir_hash(const weir_filter *w, const void *data, size_t size)
 {
@@ -173,7 +174,7 @@ void weir_observe_many_at(weir_filter *w, const struct weir_key *keys, const uin
 void weir_observe_many_ttl(weir_filter *w, const struct weir_key *keys, const uint64_t *times,
                            const uint64_t *ttls, size_t n, uint8_t *verdicts)
 {
-    uint64_t expires[BATCH];
+    uint64_t expires[STAMPED];
 
     if (!w->config.ttl.min || w->handle.is_view) {
         if (times)
@@ -186,7 +187,7 @@ void weir_observe_many_ttl(weir_filter *w, const struct weir_key *keys, const ui
     handle_use(&w->handle, n);
     for (size_t at = 0, some; at < n; at += some) {
         some = w->ops->stamp(w, times ? times + at : NULL, ttls ? ttls + at : NULL,
-                             n - at < BATCH ? n - at : BATCH, expires);
+                             n - at < STAMPED ? n - at : STAMPED, expires);
         w->ops->observe_until(w, keys + at, expires, some, verdicts + at);
     }
 }

@@ -17,7 +17,7 @@ bool expiry_plan(struct config *c)
     for (t->levels = 1; t->unit << (t->levels + 2) < t->max; t->levels++)
         if (t->levels == EXPIRY_LEVELS)
             return false;
-    t->bits = 32 - (uint32_t)__builtin_clz(t->residues * t->levels - 1);
+    t->bits = 32 - (uint32_t)__builtin_clz(t->residues * t->levels);
     return true;
 }
 
@@ -96,42 +96,6 @@ size_t expiry_stamp(weir_filter *w, const uint64_t *times, const uint64_t *ttls,
 
 /* ---- cleaning ---- */
 
-/* Which codes are alive now in a line that was last observed at `then`: bit i for code i. */
-static void find_alive(uint64_t alive[2], uint64_t then, const struct expiry_clock *c)
-{
-    const struct ttl *t = c->ttl;
-    const uint32_t all = (1u << t->residues) - 1;
-
-    alive[0] = alive[1] = 0;
-    for (uint32_t k = 0, at = 0; k < t->levels; k++, at += t->residues) {
-        uint64_t passed = (c->now >> k) - (then >> k);
-        uint32_t left = passed < t->residues ? t->residues - (uint32_t)passed : 0;
-        uint32_t steps = ((1u << left) - 1) << c->next[k];
-
-        steps = (steps | steps >> t->residues) & all;
-        alive[at / 64] |= (uint64_t)steps << at % 64;
-        if (at % 64 + t->residues > 64)
-            alive[at / 64 + 1] |= (uint64_t)steps >> (64 - at % 64);
-    }
-}
-
-static bool has_no_slots(const uint8_t *line)
-{
-    uint64_t any = bits_load64(line + 56) << (512 - LINE_ROOM_TTL);
-
-    for (uint32_t i = 0; i < 7; i++)
-        any |= bits_load64(line + 8 * i);
-    return !any;
-}
-
-/* Clear the bits of a slot's print. */
-static void clear_print(uint8_t *line, uint32_t width, uint32_t slot)
-{
-    uint32_t shift, byte = line_word(width, slot, &shift);
-
-    bits_store64(line + byte, bits_load64(line + byte) & ~(((UINT64_C(1) << width) - 1) << shift));
-}
-
 static void set_line_clock(uint8_t *line, uint64_t now)
 {
     uint64_t word = bits_load64(line + 56) & ~((CLOCK_WRAP - 1) << 40);
@@ -139,25 +103,33 @@ static void set_line_clock(uint8_t *line, uint64_t now)
     bits_store64(line + 56, word | (now & (CLOCK_WRAP - 1)) << 40);
 }
 
-void expiry_clean(const weir_filter *w, uint8_t *line, uint64_t then, const struct expiry_clock *c)
+uint64_t expiry_clean(const weir_filter *w, uint8_t *line, uint64_t then,
+                      const struct expiry_clock *c)
 {
-    const uint32_t width = line_width[line_index(line)], bits = c->ttl->bits,
-                   slots = slots_of(w, line);
-    uint64_t alive[2], dead = 0;
+    const uint32_t bits = c->ttl->bits, slots = slots_of(w, line);
+    const uint8_t *level = expiry_levels_of(c->ttl);
+    uint64_t alive = 0;
+    uint8_t below[EXPIRY_LEVELS + 2] = {
+        0}; /* of each level: alive are fewer steps ahead than this */
 
-    find_alive(alive, expiry_line_clock(line, then), c);
+    then = expiry_line_clock(line, then);
+    for (uint32_t k = 0; k < c->ttl->levels; k++) {
+        uint64_t passed = expiry_passed(then, c->now, k);
+
+        below[k] = (uint8_t)(passed < c->ttl->residues ? c->ttl->residues - passed : 0);
+    }
     for (uint32_t i = 0; i < slots; i++) {
         uint32_t code = expiry_get(line, bits, i);
+        bool is_alive = c->ahead[code] < below[level[code]];
 
-        dead |= (~alive[code / 64] >> code % 64 & 1) << i;
+        if (code != 0 && !is_alive)
+            expiry_put(line, bits, i, 0);
+        alive |= (uint64_t)is_alive << i;
     }
-    for (; dead; dead &= dead - 1) {
-        clear_print(line, width, (uint32_t)__builtin_ctzll(dead));
-        expiry_put(line, bits, (uint32_t)__builtin_ctzll(dead), 0);
-    }
-    if (has_no_slots(line))
+    if (!alive)
         memset(line, 0, LINE_BYTES); /* with the widest slots again */
     set_line_clock(line, c->now);
+    return alive;
 }
 
 /* ---- lines as lists ---- */
@@ -167,9 +139,9 @@ struct expiry_list {
     uint32_t value[2 * LINE_SLOTS_MAX], code[2 * LINE_SLOTS_MAX];
 };
 
-/* Read the slots of a line that are alive now, truncated to `width`. */
+/* Read the slots of a line that are alive at the time of the clock, truncated to `width`. */
 static void read_list(struct expiry_list *list, const weir_filter *of, const uint8_t *line,
-                      uint32_t width, uint64_t now)
+                      uint32_t width, const struct expiry_clock *c)
 {
     const uint32_t own = line_width[line_index(line)], slots = slots_of(of, line);
     const uint64_t then = expiry_line_clock(line, of->reg[EPOCH]);
@@ -179,7 +151,7 @@ static void read_list(struct expiry_list *list, const weir_filter *of, const uin
         uint32_t value = line_get(line, own, i);
         uint32_t code = expiry_get(line, of->config.ttl.bits, i);
 
-        if (value == 0 || !expiry_is_alive(&of->config.ttl, code, then, now))
+        if (!expiry_is_alive(c, code, then))
             continue;
         list->value[list->n] = value >> (own - width);
         list->code[list->n++] = code;
@@ -197,7 +169,7 @@ static void shorten(struct expiry_list *list, uint32_t bits, const struct expiry
 
         while (j < kept && list->value[j] != value)
             j++;
-        if (j == kept || expiry_of(c, code) > expiry_of(c, list->code[j]))
+        if (j == kept || expiry_left(c, code) > expiry_left(c, list->code[j]))
             list->code[j] = code;
         list->value[j] = value;
         kept += j == kept;
@@ -222,7 +194,7 @@ void expiry_cut(const weir_filter *w, uint8_t *line, const struct expiry_clock *
     const uint32_t index = line_index(line) + 1;
     struct expiry_list list;
 
-    read_list(&list, w, line, line_width[index - 1], c->now);
+    read_list(&list, w, line, line_width[index - 1], c);
     shorten(&list, (uint32_t)line_width[index - 1] - line_width[index], c);
     write_list(&list, line, index, c);
 }
@@ -252,8 +224,8 @@ static void merge_line(const weir_filter *w, uint8_t *into, const weir_filter *f
     uint32_t ia = line_index(into), ib = line_index(from), index = ia > ib ? ia : ib;
     struct expiry_list a, b, both;
 
-    read_list(&a, w, into, line_width[index], c->now);
-    read_list(&b, from_filter, from, line_width[index], c->now);
+    read_list(&a, w, into, line_width[index], c);
+    read_list(&b, from_filter, from, line_width[index], c);
     interleave(&both, &a, &b);
     shorten(&both, 0, c);
     for (; line_width[index] > w->config.width && both.n > slots_at(&w->config, index); index++)
@@ -278,29 +250,32 @@ void expiry_merge(weir_filter *into, const weir_filter *from)
 
 uint32_t expiry_used(const weir_filter *w, const uint8_t *line)
 {
-    struct expiry_list list;
+    const uint64_t then = expiry_line_clock(line, w->reg[EPOCH]);
+    const uint32_t slots = slots_of(w, line);
+    struct expiry_clock c;
+    uint32_t used = 0;
 
-    read_list(&list, w, line, line_width[line_index(line)], w->reg[EPOCH]);
-    return list.n;
+    expiry_set_clock(&c, &w->config.ttl, w->reg[EPOCH]);
+    for (uint32_t i = 0; i < slots; i++)
+        used += expiry_is_alive(&c, expiry_get(line, w->config.ttl.bits, i), then);
+    return used;
 }
 
-/* Slots of possible prints and codes, empty ones without a code, and zeros between the two. */
+/* Used slots have possible prints and codes, and there are zeros between prints and codes. */
 bool expiry_check_line(const weir_filter *w, const uint8_t *line)
 {
     const uint32_t width = line_width[line_index(line)], slots = slots_of(w, line),
                    bits = w->config.ttl.bits;
-    uint8_t rest[LINE_BYTES];
 
-    memcpy(rest, line, LINE_BYTES);
     for (uint32_t i = 0; i < slots; i++) {
         uint32_t value = line_get(line, width, i), code = expiry_get(line, bits, i);
 
-        if (value
-                ? value >> (width - 8) == 0 || code >= w->config.ttl.levels * w->config.ttl.residues
-                : code != 0)
+        if (code &&
+            (value >> (width - 8) == 0 || code > w->config.ttl.levels * w->config.ttl.residues))
             return false;
-        clear_print(rest, width, i);
-        expiry_put(rest, bits, i, 0);
     }
-    return has_no_slots(rest);
+    for (uint32_t bit = slots * width; bit < LINE_ROOM_TTL - slots * bits; bit++)
+        if (line[bit / 8] >> bit % 8 & 1)
+            return false;
+    return true;
 }

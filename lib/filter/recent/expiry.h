@@ -7,20 +7,21 @@
  *   | print 0 | print 1 |  ...  | 0 |  ...  | c1 | c0 | clock         | width   |
  *   +---------+---------+--   --+   +--   --+----+----+---------------+---------+
  *
- * So prints are found, moved and truncated as in every line, and truncation leaves codes alone. An
- * empty slot is zero, and so is its code; used slots may follow it, because a slot becomes empty
- * when its key expires. The next key that is inserted behind it, or before it, fills it.
+ * So prints are found, moved and truncated as in every line, and truncation leaves codes alone.
+ * Code 0 is an empty slot, whatever its print; used slots may follow it, because a slot becomes
+ * empty when its key expires. A new key takes the first empty slot behind the depth at which it
+ * enters, or else the last one before it.
  *
  * Times are counted in units of the filter: a quarter of the shortest TTL. Level k of the expiry
  * grid has the multiples of 2^k units. A key's expiry time is rounded to the finest level at which
  * it is at most R steps ahead of the clock: down with expire=early (R = 8), up with expire=late (R
- * = 9). Then a step is less than a quarter of the TTL. The code is k R + (step modulo R). It never
- * changes, so nothing is rounded twice, and it is the same in all filters.
+ * = 9). Then a step is less than a quarter of the TTL. The code is 1 + k R + (step modulo R). It
+ * never changes, so nothing is rounded twice, and it is the same in all filters.
  *
  * The line's clock is the time, modulo 2^16, at which it was last observed. All its slots were
  * alive then, at most R steps ahead, so the remainder identifies the step. A line is cleaned when
- * it is observed later: slots that expired meanwhile become empty. Before a clock is 2^16 units
- * behind, all lines are cleaned.
+ * it is observed later: codes that expired meanwhile become 0. Before a clock is 2^16 units behind,
+ * all lines are cleaned.
  *
  * Included by recent_paths.h; rare operations are in expiry.c. */
 #ifndef WEIR_FILTER_RECENT_EXPIRY_H
@@ -31,56 +32,85 @@
 #define CLOCK_WRAP (UINT64_C(1) << 16)
 #define NOT_KEPT 255 /* instead of a code: the key is looked up, not recorded */
 
+#define CODES 128
+
 /* The expiry grid at one time. */
 struct expiry_clock {
     const struct ttl *ttl;
-    uint64_t now;                 /* units */
-    uint32_t inverse;             /* 512 / R, rounded up: a code's level is code * inverse >> 9 */
-    uint32_t next[EXPIRY_LEVELS]; /* the step after `now`, modulo R, of each level */
-    uint8_t longest;              /* code of the longest TTL */
+    uint64_t now;                                   /* units */
+    uint8_t longest;                                /* code of the longest TTL */
+    _Alignas(LINE_BYTES) uint8_t ahead[CODES + 16]; /* of each code: the step's distance from the
+                                                     * next one; 255 for code 0 */
 };
+
+/* The level of each code. */
+#define LEVELS8(at, R)                                                                             \
+    (at) / (R), ((at) + 1) / (R), ((at) + 2) / (R), ((at) + 3) / (R), ((at) + 4) / (R),            \
+        ((at) + 5) / (R), ((at) + 6) / (R), ((at) + 7) / (R)
+#define LEVELS32(at, R)                                                                            \
+    LEVELS8(at, R), LEVELS8((at) + 8, R), LEVELS8((at) + 16, R), LEVELS8((at) + 24, R)
+#define LEVELS(R)                                                                                  \
+    {                                                                                              \
+        0, LEVELS32(0, R), LEVELS32(32, R), LEVELS32(64, R), LEVELS32(96, R)                       \
+    }
+static const _Alignas(LINE_BYTES) uint8_t expiry_levels[2][CODES + LINE_BYTES] = {LEVELS(8),
+                                                                                  LEVELS(9)};
+
+static inline const uint8_t *expiry_levels_of(const struct ttl *t)
+{
+    return expiry_levels[t->residues == 9];
+}
 
 INLINED uint32_t expiry_modulo(const struct ttl *t, uint64_t step)
 {
     return (uint32_t)(t->residues == 8 ? step % 8 : step % 9);
 }
 
+INLINED uint64_t expiry_step(uint64_t units, uint32_t k, bool late)
+{
+    return (late ? units + (UINT64_C(1) << k) - 1 : units) >> k;
+}
+
 /* The code of an expiry time in milliseconds; 0: do not record. */
 INLINED uint8_t expiry_code(const struct expiry_clock *c, uint64_t expires, bool late)
 {
     const struct ttl *t = c->ttl;
-    uint64_t units = expires / t->unit, up = late ? units * t->unit != expires : 0, step, ahead;
-    uint32_t k = 0;
+    uint64_t units = expires / t->unit;
 
     if (expires == 0)
         return NOT_KEPT;
-    for (;; k++) {
-        step = late ? (units + up + (UINT64_C(1) << k) - 1) >> k : units >> k;
-        ahead = step - (c->now >> k);
-        if (ahead <= t->residues || k + 1 == t->levels)
-            break;
-    }
-    if (ahead - 1 >= t->residues) /* the clock is at its end */
+    units += late && units * t->unit != expires;
+    /* of 8 to 15 steps at level k, there are at most R, or at most R at the level above */
+    uint32_t k = 60 - (uint32_t)__builtin_clzll((units - c->now) | 8);
+    k += expiry_step(units, k, late) - (c->now >> k) > t->residues;
+    uint64_t step = expiry_step(units, k, late), ahead = step - (c->now >> k);
+    if (ahead - 1 >= t->residues || k >= t->levels) /* the clock is at its end */
         return NOT_KEPT;
-    return (uint8_t)(k * t->residues + expiry_modulo(t, step));
+    return (uint8_t)(1 + k * t->residues + expiry_modulo(t, step));
 }
 
 INLINED void expiry_set_clock(struct expiry_clock *c, const struct ttl *t, uint64_t now)
 {
+    static const uint8_t count[2][32] = {
+        {0, 1, 2, 3, 4, 5, 6, 7, 0, 1, 2, 3, 4, 5, 6, 7, 0, 1, 2, 3, 4, 5, 6, 7},
+        {0, 1, 2, 3, 4, 5, 6, 7, 8, 0, 1, 2, 3, 4, 5, 6, 7, 8, 0, 1, 2, 3, 4, 5, 6, 7, 8}};
+    uint32_t at = 1;
+
     c->ttl = t;
     c->now = now;
-    c->inverse = t->residues == 8 ? 64 : 57;
-    for (uint32_t k = 0; k < t->levels; k++)
-        c->next[k] = expiry_modulo(t, (now >> k) + 1);
+    c->ahead[0] = 255;
+    for (uint32_t k = 0; k < t->levels; k++, at += t->residues)
+        memcpy(c->ahead + at,
+               count[t->residues == 9] + t->residues - expiry_modulo(t, (now >> k) + 1), 16);
+    memset(c->ahead + at, 255, sizeof c->ahead - at);
 }
 
-/* The expiry time of a slot that is alive now, in units. */
-INLINED uint64_t expiry_of(const struct expiry_clock *c, uint32_t code)
+/* How long a slot that is alive now stays so, in units. */
+INLINED uint64_t expiry_left(const struct expiry_clock *c, uint32_t code)
 {
-    const uint32_t k = code * c->inverse >> 9, r = code - k * c->ttl->residues;
-    const uint32_t ahead = r - c->next[k] + (r < c->next[k] ? c->ttl->residues : 0);
+    const uint32_t k = expiry_levels_of(c->ttl)[code];
 
-    return ((c->now >> k) + 1 + ahead) << k;
+    return ((c->ahead[code] + UINT64_C(1)) << k) - (c->now & ((UINT64_C(1) << k) - 1));
 }
 
 /* ---- codes ---- */
@@ -143,20 +173,25 @@ static inline uint64_t expiry_line_clock(const uint8_t *line, uint64_t now)
     return now - ((now - line_quarter(line)) & (CLOCK_WRAP - 1));
 }
 
-/* Was a slot with this code, in a line that was last observed at `then`, alive at `now`? */
-static inline bool expiry_is_alive(const struct ttl *t, uint32_t code, uint64_t then, uint64_t now)
+/* Steps of a level between two times. */
+static inline uint64_t expiry_passed(uint64_t then, uint64_t now, uint32_t k)
 {
-    struct expiry_clock c;
-    uint32_t k = code / t->residues;
-
-    if (k >= t->levels)
-        return false; /* a damaged view */
-    expiry_set_clock(&c, t, then);
-    return expiry_of(&c, code) >> k > now >> k;
+    return (now >> k) - (then >> k);
 }
 
-/* Remove the slots of a line that expired since it was last observed, before `then`. */
-void expiry_clean(const weir_filter *w, uint8_t *line, uint64_t then, const struct expiry_clock *c);
+/* Was a slot with this code, in a line that was last observed at `then`, still alive at the time of
+ * the clock? It is if it is at most R steps ahead of then, and of now, too. */
+static inline bool expiry_is_alive(const struct expiry_clock *c, uint32_t code, uint64_t then)
+{
+    const uint32_t k = expiry_levels_of(c->ttl)[code];
+
+    return c->ahead[code] + expiry_passed(then, c->now, k) < c->ttl->residues;
+}
+
+/* Remove the slots of a line that expired since it was last observed, before `then`. Returns those
+ * that are alive: bit i for slot i. */
+uint64_t expiry_clean(const weir_filter *w, uint8_t *line, uint64_t then,
+                      const struct expiry_clock *c);
 
 /* Truncate a line without empty slots to the next width. Of slots that become equal the first
  * stays, with the later expiry time. */

@@ -42,7 +42,7 @@ extern const struct recent_paths recent_paths_plain, recent_paths_avx2, recent_p
 #define NOW 1 /* register: the time in milliseconds. EPOCH is the same in units of the grid. */
 #define LINE_ROOM_TTL 488
 #define EXPIRY_LEVELS 14
-#define EXPIRY_BITS_MIN 3
+#define EXPIRY_BITS_MIN 4
 #define EXPIRY_BITS_MAX 7
 #define EXPIRY_TIME_MAX (UINT64_MAX / 2)
 
@@ -75,7 +75,7 @@ static const uint8_t line_rooms[2][LINE_INDEXES] = {ROOMS(LINE_ROOM), ROOMS(LINE
             LINE_REST(ROOM_TTL(8, bits))                                                           \
     }
 static const uint8_t line_rooms_ttl[EXPIRY_BITS_MAX - EXPIRY_BITS_MIN + 1][LINE_INDEXES] = {
-    ROOMS_TTL(3), ROOMS_TTL(4), ROOMS_TTL(5), ROOMS_TTL(6), ROOMS_TTL(7)};
+    ROOMS_TTL(4), ROOMS_TTL(5), ROOMS_TTL(6), ROOMS_TTL(7)};
 
 static inline const uint8_t *rooms_of(const struct config *c)
 {

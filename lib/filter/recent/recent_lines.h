@@ -409,85 +409,108 @@ INLINED bool observe_timed(weir_filter *w, struct slot_ref s, const uint32_t ind
 
 /* ---- lines whose slots expire ---- */
 
-/* The slot for a new key that is to enter at a depth: `from` is the slot that is lost or, if there
- * is one, an empty slot. Returns the slot that it enters. */
-INLINED uint32_t find_place(uint32_t index, uint32_t slots, uint64_t empty, uint32_t depth,
-                            uint32_t *from)
+/* The slots of a set that are alive: bit i for slot i. */
+INLINED uint64_t find_alive(uint32_t index, uint64_t found, uint64_t alive)
 {
-    uint32_t to = depth < slots - 1 ? depth : slots - 1;
-    uint64_t behind = empty & -line_slot(index, to);
-
-    *from = slots - 1;
-    if (behind) {
-        *from = line_first(index, behind);
-    } else if (empty) {
-        to = line_first(index, UINT64_C(1) << (63 - __builtin_clzll(empty)));
-        *from = to;
-    }
-    return to;
+    for (; found; found &= found - 1)
+        if (alive >> line_first(index, found) & 1)
+            return UINT64_C(1) << line_first(index, found);
+    return 0;
 }
 
-INLINED bool ask_ttl(const weir_filter *w, struct slot_ref s, const struct batch_ctx *b)
+INLINED bool ask_ttl(struct slot_ref s, const struct batch_ctx *b)
 {
+    const struct expiry_clock *c = &b->clock;
     uint32_t index = line_index(s.line);
 
     index = index < LINE_WIDTHS ? index : LINE_WIDTHS - 1; /* a damaged view has any */
     uint64_t found = line_find(s.line, index, line_slots(index, slots_in(b, index)), s.print);
-    if (!found)
-        return false;
-    const struct ttl *t = &w->config.ttl;
-    uint32_t code = expiry_get(s.line, t->bits, line_first(index, found));
-    return expiry_is_alive(t, code, expiry_line_clock(s.line, b->clock.now), b->clock.now);
+    for (; found; found &= found - 1)
+        if (expiry_is_alive(c, expiry_get(s.line, c->ttl->bits, line_first(index, found)),
+                            expiry_line_clock(s.line, c->now)))
+            return true;
+    return false;
 }
 
-/* A hit moves up, and keeps the later of the two expiry times. A new key enters at its depth, and
- * takes an empty slot if there is one. */
-INLINED bool observe_ttl(weir_filter *w, struct slot_ref s, struct batch_ctx *b)
+/* The slot whose place the key takes: that of the key, an empty one behind the depth, the last
+ * empty one before it, or the last slot. */
+INLINED uint32_t slot_taken(uint64_t found, uint64_t alive, uint32_t slots, uint32_t depth)
+{
+    const uint64_t all = (UINT64_C(1) << slots) - 1, empty = all & ~alive;
+    const uint64_t behind = empty & UINT64_MAX << depth;
+    uint64_t before = UINT64_C(1) << (63 - __builtin_clzll(line_one_of(empty, empty, all)));
+
+    return (uint32_t)__builtin_ctzll(
+        line_one_of(found, found, line_one_of(behind, behind, before)));
+}
+
+/* A hit keeps the later of two expiry times; with refresh=no, its own. */
+INLINED uint32_t code_kept(const struct batch_ctx *b, uint64_t found, uint32_t own, uint32_t code)
+{
+    bool keeps =
+        (found != 0) & (b->once | (expiry_left(&b->clock, own) >= expiry_left(&b->clock, code)));
+
+    return (uint32_t)line_one_of(keeps, own, code);
+}
+
+/* In front of how many slots the key is inserted. */
+INLINED uint32_t depth_in(struct slot_ref s, const struct batch_ctx *b, uint64_t found,
+                          uint32_t slots)
+{
+    uint32_t depth = s.depth >> (b->up & -(uint32_t)(found != 0));
+
+    return depth < slots - 1 ? depth : slots - 1;
+}
+
+/* A hit moves up. A new key enters at its depth, and takes an empty slot if there is one. */
+static __attribute__((noinline)) bool observe_ttl(weir_filter *w, struct slot_ref s,
+                                                  struct batch_ctx *b)
 {
     const struct expiry_clock *c = &b->clock;
     const uint32_t bits = c->ttl->bits;
-    uint32_t from, to, code = s.code;
+    uint64_t alive = expiry_clean(w, s.line, c->now, c);
+    bool seen = false;
 
-    if (((line_quarter(s.line) ^ c->now) & (CLOCK_WRAP - 1)) != 0)
-        expiry_clean(w, s.line, c->now, c);
-    for (bool first = true, seen = false;; first = false) {
+    for (bool first = true;; first = false) {
         const uint32_t index = line_index(s.line), slots = slots_in(b, index);
-        const uint64_t all = line_slots(index, slots);
-        const uint64_t found = line_find(s.line, index, all, s.print);
+        const uint64_t found =
+            find_alive(index, line_find(s.line, index, line_slots(index, slots), s.print), alive);
+        const bool full = !found & (alive + 1 == UINT64_C(1) << slots);
 
         seen |= first && found;
-        if (code == NOT_KEPT)
+        if (s.code == NOT_KEPT)
             return seen;
-        if (found) {
-            uint32_t old = expiry_get(s.line, bits, from = line_first(index, found));
-
-            to = s.depth >> b->up < from ? s.depth >> b->up : from;
-            if (b->once || expiry_of(c, old) >= expiry_of(c, code))
-                code = old;
-        } else {
-            uint64_t empty = line_empty(s.line, index, all);
-
-            if (!empty && index != b->floor) {
-                expiry_cut(w, s.line, c);
-                continue; /* another key may have the same print now */
-            }
-            w->reg[OVERFLOW] += !empty;
-            to = find_place(index, slots, empty, s.depth, &from);
+        if (full && index != b->floor) {
+            expiry_cut(w, s.line, c);
+            alive = expiry_clean(w, s.line, c->now, c);
+            continue; /* another key may have the same print now */
         }
+        const uint32_t depth = depth_in(s, b, found, slots);
+        const uint32_t from = slot_taken(found, alive, slots, depth);
+        const uint32_t to = depth < from ? depth : from;
+
+        w->reg[OVERFLOW] += full;
+        const uint32_t code = code_kept(b, found, expiry_get(s.line, bits, from), s.code);
         line_move_from(s.line, index, line_slot(index, from), line_slot(index, to), s.print);
         expiry_move(s.line, bits, from, to, code);
         return seen;
     }
 }
 
+#ifdef LINE_ANY_WIDTH
+#include "filter/recent/expiry_avx512.h"
+#else
+#define observe_expiring_line observe_ttl
+#endif
+
 /* Look up one key and, in the modes that observe, update its line. Returns if it was found. */
 INLINED bool visit_line(weir_filter *w, struct slot_ref s, const uint32_t index,
                         const struct lines *of, const enum mode m, struct batch_ctx *b)
 {
     if (m == ASKED_TTL)
-        return ask_ttl(w, s, b);
+        return ask_ttl(s, b);
     if (m == TTL)
-        return observe_ttl(w, s, b);
+        return observe_expiring_line(w, s, b);
     uint64_t found = find(s, index, of, m, b);
     bool done = m == RECENT  ? observe_front(s, index, of, found)
                 : m == DEEP  ? observe_deep(s, index, of, found, b)
