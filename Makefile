@@ -32,7 +32,7 @@ fuzz: setup-build setup-test
 reproduce: setup-build setup-test all
 	@scripts/reproduce
 
-# Converts docs/ to HTML in build/site.
+# Converts README, docs/ and the man pages to HTML in build/site, with the playground.
 site: setup-site
 	@scripts/site
 
