@@ -103,6 +103,11 @@ WEIR_API void weir_shared_advance(weir_shared *s, uint64_t now);
 WEIR_API void weir_shared_observe_many_at(weir_shared *s, const struct weir_key *keys,
                                           const uint64_t *times, size_t n, uint8_t *verdicts);
 
+/* weir_observe_many_ttl(), likewise. */
+WEIR_API void weir_shared_observe_many_ttl(weir_shared *s, const struct weir_key *keys,
+                                           const uint64_t *times, const uint64_t *ttls, size_t n,
+                                           uint8_t *verdicts);
+
 /* ---- deterministic order ---- */
 
 /* Draw a ticket: 0, 1, 2 and so on. Batches are processed in the order of their tickets,

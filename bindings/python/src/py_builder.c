@@ -46,12 +46,12 @@ static PyObject *new_builder(PyTypeObject *type, PyObject *args, PyObject *named
 }
 
 static enum weir_status add_batch(struct handle_object *o, const struct weir_key *keys,
-                                  const uint64_t *times, size_t n, uint8_t *verdicts,
+                                  struct batch_times at, size_t n, uint8_t *verdicts,
                                   struct weir_error *error)
 {
     enum weir_status status = weir_build_add(o->handle, keys, n, error);
 
-    (void)times;
+    (void)at;
     (void)verdicts;
     if (status != WEIR_OK) { /* it cannot be used any more */
         weir_build_cancel(o->handle);
@@ -78,7 +78,7 @@ static PyObject *add(PyObject *self, PyObject *object)
 
     if (!key_hash(object, o->hash, &key) || !object_ready(self))
         return NULL;
-    if (add_batch(o, &key, NULL, 1, NULL, &error) != WEIR_OK)
+    if (add_batch(o, &key, (struct batch_times){NULL, NULL}, 1, NULL, &error) != WEIR_OK)
         return raise_error(&error);
     Py_RETURN_NONE;
 }

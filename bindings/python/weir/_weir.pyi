@@ -188,7 +188,15 @@ class Filter:
     def keys(self) -> str: ...
     @property
     def closed(self) -> bool: ...
-    def observe(self, key: _Key, /, *, importance: SupportsIndex | None = None, time: _Time | None = None) -> bool: ...
+    def observe(
+        self,
+        key: _Key,
+        /,
+        *,
+        importance: SupportsIndex | None = None,
+        time: _Time | None = None,
+        ttl: SupportsIndex | None = None,
+    ) -> bool: ...
     @overload
     def observe_many(
         self,
@@ -197,6 +205,7 @@ class Filter:
         size: int | None = None,
         importance: _Numbers | None = None,
         times: _Times | None = None,
+        ttl: _Numbers | None = None,
         skipna: bool = False,
     ) -> Verdicts: ...
     @overload
@@ -207,6 +216,7 @@ class Filter:
         size: int | None = None,
         importance: _Numbers | None = None,
         times: _Times | None = None,
+        ttl: _Numbers | None = None,
         skipna: bool = False,
     ) -> Any: ...
     def add(self, key: _Key, /) -> None: ...
@@ -217,6 +227,7 @@ class Filter:
         size: int | None = None,
         importance: _Numbers | None = None,
         times: _Times | None = None,
+        ttl: _Numbers | None = None,
         skipna: bool = False,
     ) -> None: ...
     def ask(self, key: _Key, /) -> bool: ...
@@ -260,7 +271,15 @@ class Shared:
     def keys(self) -> str: ...
     @property
     def closed(self) -> bool: ...
-    def observe(self, key: _Key, /, *, importance: SupportsIndex | None = None, time: _Time | None = None) -> bool: ...
+    def observe(
+        self,
+        key: _Key,
+        /,
+        *,
+        importance: SupportsIndex | None = None,
+        time: _Time | None = None,
+        ttl: SupportsIndex | None = None,
+    ) -> bool: ...
     @overload
     def observe_many(
         self,
@@ -269,6 +288,7 @@ class Shared:
         size: int | None = None,
         importance: _Numbers | None = None,
         times: _Times | None = None,
+        ttl: _Numbers | None = None,
         skipna: bool = False,
     ) -> Verdicts: ...
     @overload
@@ -279,6 +299,7 @@ class Shared:
         size: int | None = None,
         importance: _Numbers | None = None,
         times: _Times | None = None,
+        ttl: _Numbers | None = None,
         skipna: bool = False,
     ) -> Any: ...
     def add(self, key: _Key, /) -> None: ...
@@ -289,6 +310,7 @@ class Shared:
         size: int | None = None,
         importance: _Numbers | None = None,
         times: _Times | None = None,
+        ttl: _Numbers | None = None,
         skipna: bool = False,
     ) -> None: ...
     def ask(self, key: _Key, /) -> bool: ...
