@@ -303,6 +303,25 @@ static void all_paths_give_the_same_bytes(void **state)
     }
 }
 
+/* Saved filters stay readable, and all machines give the same bytes. */
+static void cells_are_those_of_the_format(void **state)
+{
+    static const uint64_t expected[SPECS] = {0x8c1dffa579606fe2, 0xa89307c49b82a9a2,
+                                             0x9611438401aae8aa, 0xf753ec45ab2629d0,
+                                             0xea68af6e1489c221, 0xdd6cb4bff6d7b6f9};
+    static uint8_t verdicts[STREAM];
+
+    (void)state;
+    for (size_t c = 0; c < SPECS; c++) {
+        weir_filter *w = open_filtered("recent %s seed=1", all_specs[c]);
+        make_stream(&stream, w);
+        weir_observe_many_ttl(w, stream.key, stream.time, stream.ttl, STREAM, verdicts);
+        assert_int_equal(weir_hash_bytes(WEIR_HASH_XXH3, 0, w->cells, w->shape.cells).lo,
+                         expected[c]);
+        weir_close(w);
+    }
+}
+
 static void lookup_does_not_modify(void **state)
 {
     weir_filter *w = open_filter("recent memory=4K fpr=1% ttl=1s-128s seed=1");
@@ -512,6 +531,7 @@ int main(void)
         cmocka_unit_test(batches_equal_single_calls),
         cmocka_unit_test(calls_without_a_ttl_use_the_longest),
         cmocka_unit_test(all_paths_give_the_same_bytes),
+        cmocka_unit_test(cells_are_those_of_the_format),
         cmocka_unit_test(lookup_does_not_modify),
         cmocka_unit_test(saved_filters_continue),
         cmocka_unit_test(shards_receive_ttls),

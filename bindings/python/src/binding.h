@@ -225,13 +225,13 @@ PyObject *saved_bytes_of(const char *keys, write_all write, void *handle, size_t
 struct handle_object;
 
 /* The times and TTLs of the keys of a batch; NULL: none. */
-struct batch_times {
+struct key_times {
     const uint64_t *time, *ttl;
 };
 
 /* Process a batch of hashed keys, without the GIL. */
 typedef enum weir_status (*batch_call)(struct handle_object *o, const struct weir_key *keys,
-                                       struct batch_times at, size_t n, uint8_t *verdicts,
+                                       struct key_times at, size_t n, uint8_t *verdicts,
                                        struct weir_error *error);
 
 /* A class: the library's calls with untyped handles. */

@@ -417,7 +417,7 @@ static enum weir_status run_buffer(struct key_batch *b, uint8_t *verdicts)
         for (size_t j = 0; b->importance.given && j < n; j++)
             keys[j].importance = b->keys[i + j].importance;
         status = b->call(b->o, keys,
-                         (struct batch_times){b->at ? b->at + i : NULL, b->ttl ? b->ttl + i : NULL},
+                         (struct key_times){b->at ? b->at + i : NULL, b->ttl ? b->ttl + i : NULL},
                          n, verdicts + i, &b->error);
     }
     return status;
@@ -452,8 +452,7 @@ static bool run_chunk(struct key_batch *b)
     Py_BEGIN_ALLOW_THREADS status =
         b->source.form != KEYS_ONE_BY_ONE
             ? run_buffer(b, verdicts)
-            : b->call(b->o, b->keys, (struct batch_times){b->at, b->ttl}, b->n, verdicts,
-                      &b->error);
+            : b->call(b->o, b->keys, (struct key_times){b->at, b->ttl}, b->n, verdicts, &b->error);
     Py_END_ALLOW_THREADS object_leave((PyObject *)b->o);
     b->done += b->n;
     if (status != WEIR_OK)

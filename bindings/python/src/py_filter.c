@@ -38,7 +38,7 @@ static void call_measure(void *handle, struct weir_stats *stats)
 }
 
 static enum weir_status call_observe(struct handle_object *o, const struct weir_key *keys,
-                                     struct batch_times at, size_t n, uint8_t *verdicts,
+                                     struct key_times at, size_t n, uint8_t *verdicts,
                                      struct weir_error *error)
 {
     (void)error;
@@ -47,7 +47,7 @@ static enum weir_status call_observe(struct handle_object *o, const struct weir_
 }
 
 static enum weir_status call_ask(struct handle_object *o, const struct weir_key *keys,
-                                 struct batch_times at, size_t n, uint8_t *verdicts,
+                                 struct key_times at, size_t n, uint8_t *verdicts,
                                  struct weir_error *error)
 {
     (void)at;
@@ -183,7 +183,7 @@ static void shared_measure(void *handle, struct weir_stats *stats)
 }
 
 static enum weir_status shared_observe(struct handle_object *o, const struct weir_key *keys,
-                                       struct batch_times at, size_t n, uint8_t *verdicts,
+                                       struct key_times at, size_t n, uint8_t *verdicts,
                                        struct weir_error *error)
 {
     (void)error;
@@ -192,7 +192,7 @@ static enum weir_status shared_observe(struct handle_object *o, const struct wei
 }
 
 static enum weir_status shared_ask(struct handle_object *o, const struct weir_key *keys,
-                                   struct batch_times at, size_t n, uint8_t *verdicts,
+                                   struct key_times at, size_t n, uint8_t *verdicts,
                                    struct weir_error *error)
 {
     (void)at;
@@ -264,7 +264,7 @@ static int verdict_of(PyObject *self, struct weir_key key, bool observing, const
     if (ttl) {
         uint8_t seen;
 
-        c->observe(o, &key, (struct batch_times){NULL, ttl}, 1, &seen, NULL);
+        c->observe(o, &key, (struct key_times){NULL, ttl}, 1, &seen, NULL);
         verdict = seen ? WEIR_SEEN : WEIR_NEW;
     } else {
         verdict = (observing ? c->observe_one : c->ask_one)(o->handle, key);
