@@ -131,6 +131,7 @@ void batch_reset(struct batch *b)
     b->headless = false;
     b->important = b->event.timed = b->event.has_ttl = false;
     b->unparsed = 0;
+    b->masked = 0;
     b->event.aheads = b->event.late = 0;
     b->event.most_late = 0;
     b->failed = false;
