@@ -259,6 +259,7 @@ const struct option_row option_rows[] = {
     {"seed", 0, "NUMBER", TAKES_FILTER | TAKES_SKETCH | TAKES_CHECK, "set the seed of hashing; equal seeds give equal results (default: random)", NULL, AT(filter.seed)},
     {"key", 'k', "FIELD", TAKES_RECORDS, "use this field as the key: 2, 1,3, a column name, /json/pointer (default: the whole record)", .read = read_key, .expected = "fields whose names have at most 1023 bytes in all", .repeats = true},
     {"importance", 'i', "FIELD", TAKES_IMPORTANCE, "read the importance of a record from this field; see --key", NULL, AT(records.importance)},
+    {"ttl", 0, "FIELD", TAKES_DEDUP, "read the TTL of a record, in seconds or as 90s or 2h, from this field; needs -S ttl=MIN-MAX", NULL, AT(records.ttl)},
     {"weight", 'w', "FIELD", TAKES_SKETCH, "count by the number in this field, an integer below 2^32 (default: 1)", NULL, AT(records.weight)},
     {"ngrams", 0, "N", TAKES_SKETCH, "count every N consecutive words of the key", NUMBER(count.ngrams, GRAM_MAX), .expected = "a number from 1 to 16"},
     {"query", 0, "FILE", TAKES_QUERY, "print the counts of the keys in this file, one per line", NULL, AT(count.query)},
