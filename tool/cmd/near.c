@@ -124,7 +124,7 @@ static int run_near(const struct options *o, struct near_run *x)
 
 int dedup_near(const struct options *o)
 {
-    struct near_run x = {.quiet = o->verbosity.quiet, .on_flood = o->near.on_flood};
+    struct near_run x = {.flood = {.quiet = o->verbosity.quiet, .action = o->near.on_flood}};
     int status = EXIT_ERROR;
 
     if (check(o) && (!o->state.path || lock_file(o->state.path)))

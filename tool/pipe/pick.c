@@ -136,11 +136,11 @@ bool pick_open(struct picker *p, const struct records *r)
     if (!key_as_open(&p->as, r->key_as))
         return false;
     p->unparsed_malformed = r->on_error_given;
-    p->fold = r->ignore_case;
-    p->squeeze_spaces = r->ignore_space;
+    p->fold = r->ignore_case && !r->parts;
+    p->squeeze_spaces = r->ignore_space && !r->parts;
     p->strip_record = records_strip_cr(r);
     p->strip_field = p->strip_record || p->way == PICK_CSV; /* RFC 4180: its lines end in CR LF */
-    if (p->fold)
+    if (r->ignore_case)
         fold_case_open();
     if (r->key && !add_columns(p, r->key, "--key"))
         return false;

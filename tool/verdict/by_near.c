@@ -25,65 +25,6 @@ static void prepare(void *context, struct batch *b)
             near_sketch(x->near, b->key[i].data, b->key[i].size, &sketch[i]);
 }
 
-/* ---- floods ---- */
-
-static void flood_count(struct flood *f, bool dropped, uint64_t representative)
-{
-    if (dropped) {
-        if (f->votes == 0)
-            f->candidate = representative;
-        f->votes = f->candidate == representative ? f->votes + 1 : f->votes - 1;
-    }
-    f->dropped[f->slot] += dropped;
-    f->records++;
-    if (++f->in_slot < FLOOD_RECORDS / FLOOD_SLOTS)
-        return;
-    f->in_slot = 0;
-    f->slot = (f->slot + 1) % FLOOD_SLOTS;
-}
-
-/* At the end of a slot, f->slot is the next one, whose count is FLOOD_RECORDS old. */
-static bool is_flood(struct flood *f)
-{
-    uint64_t dropped = 0;
-
-    if (f->in_slot > 0)
-        return false;
-    for (int i = 0; i < FLOOD_SLOTS; i++)
-        dropped += f->dropped[i];
-    f->dropped[f->slot] = 0;
-    return f->records >= FLOOD_RECORDS && dropped > FLOOD_RECORDS / 2;
-}
-
-static void describe_flood(const struct flood *f, char *text, size_t size)
-{
-    int used = snprintf(text, size, "more than half of the last %d records were near-duplicates",
-                        FLOOD_RECORDS);
-
-    if (f->votes && used > 0)
-        used += snprintf(text + used, size - (size_t)used, ", many of them of record %llu",
-                         (unsigned long long)f->candidate);
-    if (used > 0)
-        snprintf(text + used, size - (size_t)used,
-                 "; if that is a surprise, check -k, or remove boilerplate first");
-}
-
-static void report_flood(struct near_run *x, struct batch *b)
-{
-    char text[240];
-
-    if (x->flood.reported)
-        return;
-    x->flood.reported = true;
-    describe_flood(&x->flood, text, sizeof text);
-    if (x->on_flood == FULL_STOPS) {
-        b->failed = true;
-        snprintf(b->failure, sizeof b->failure, "stopped: %s", text);
-    } else if (!x->quiet) {
-        note("%s", text);
-    }
-}
-
 /* ---- verdicts ---- */
 
 static void give(void *context, struct batch *b)
@@ -108,9 +49,7 @@ static void give(void *context, struct batch *b)
         b->verdict[i] = similar ? WEIR_SEEN : WEIR_NEW;
         b->similar[i] =
             (struct similar){match.record, match.jaccard, near_error(match.jaccard), match.bands};
-        flood_count(&x->flood, similar, match.record);
-        if (is_flood(&x->flood))
-            report_flood(x, b);
+        flood_count(&x->flood, b, similar, (struct representative){.id = match.record});
     }
     near_count(x->near, before + b->n);
 }
