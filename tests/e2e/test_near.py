@@ -254,7 +254,8 @@ def test_recall_and_precision_on_documents(name):
     recall, precision = judged.count(0.8, dropped=True) / relevant, judged.count(0.8, dropped=True) / dropped
     print(f"{len(texts)} texts, {relevant} near-duplicates: recall {recall:.4f}, precision {precision:.4f}")
     assert relevant > len(texts) / 5
-    assert recall >= 0.96 and precision >= 0.97, (recall, precision)
+    error = (0.04 * 0.96 / relevant) ** 0.5  # the sample of the source changes with each commit
+    assert recall >= 0.96 - 2 * error and precision >= 0.97 - 2 * error, (recall, precision)
     assert judged.count(0, 0.7, dropped=True) <= 0.001 * len(texts)
 
 

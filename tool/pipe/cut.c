@@ -51,7 +51,7 @@ static char *copy(char *to, const char *from, const char *end)
 }
 
 bool record_cut(struct batch *b, uint32_t i, const struct json_paths *field,
-                const struct range *range, uint32_t n, struct weir_bytes *out)
+                const struct cut_range *range, uint32_t n, struct weir_bytes *out)
 {
     const char *from = b->data + record_begin(b, i), *end = b->data + record_end(b, i);
     char *text = arena_take(&b->arena, (size_t)(end - from) + 1), *to = text;

@@ -4,7 +4,7 @@
 
 #include "pipe/json.h"
 
-struct range {
+struct cut_range {
     uint32_t begin, end; /* bytes of the key */
 };
 
@@ -13,6 +13,6 @@ struct range {
  * escapes of strings. The result is in the arena, without delimiter. Returns false if memory is
  * exhausted. */
 bool record_cut(struct batch *b, uint32_t i, const struct json_paths *field,
-                const struct range *range, uint32_t n, struct weir_bytes *out);
+                const struct cut_range *range, uint32_t n, struct weir_bytes *out);
 
 #endif

@@ -29,8 +29,8 @@ struct batch_parts {
         uint64_t size; /* bytes of all parts, also short ones; or n-grams */
     } * of;            /* a record */
     struct weir_key *key;
-    struct range *range; /* in the record's key, with the white space that follows; or empty */
-    uint32_t *size;      /* bytes; 1 of an n-gram */
+    struct cut_range *range; /* in the record's key, with the white space that follows; or empty */
+    uint32_t *size;          /* bytes; 1 of an n-gram */
     uint8_t *seen;
     uint32_t n, room;
 };
@@ -41,7 +41,7 @@ static bool grow(struct arena *a, struct batch_parts *p)
 {
     uint32_t room = p->room ? 2 * p->room : 1024;
     struct weir_key *key = arena_array(a, room, sizeof *key);
-    struct range *range = arena_array(a, room, sizeof *range);
+    struct cut_range *range = arena_array(a, room, sizeof *range);
     uint32_t *size = arena_array(a, room, sizeof *size);
 
     p->seen = arena_take(a, room);
@@ -59,7 +59,7 @@ static bool grow(struct arena *a, struct batch_parts *p)
     return true;
 }
 
-static bool add(struct arena *a, struct batch_parts *p, struct weir_key key, struct range range,
+static bool add(struct arena *a, struct batch_parts *p, struct weir_key key, struct cut_range range,
                 uint32_t size)
 {
     if (p->n == p->room && !grow(a, p))
@@ -150,7 +150,7 @@ static bool find_parts(const struct parts_run *x, struct arena *a, struct weir_b
             continue;
         if (!normalize(x, a, &text) ||
             !add(a, p, weir_hash_bytes(hash.kind, hash.seed, text.data, text.size),
-                 (struct range){(uint32_t)(at - begin), (uint32_t)(next - begin)}, size))
+                 (struct cut_range){(uint32_t)(at - begin), (uint32_t)(next - begin)}, size))
             return false;
     }
     return true;
@@ -163,7 +163,7 @@ static bool add_gram(const struct parts_run *x, struct arena *a, struct batch_pa
     uint64_t bytes = htole64(gram);
 
     return add(a, p, weir_hash_bytes(hash.kind, hash.seed, &bytes, sizeof bytes),
-               (struct range){0, 0}, 1);
+               (struct cut_range){0, 0}, 1);
 }
 
 /* If none is in the sample, the one with the smallest hash represents the text. */
@@ -245,7 +245,7 @@ static struct representative representative_of(const struct batch *b, uint32_t r
     for (uint32_t i = of->first; i < of->first + of->n; i++)
         if (p->seen[i] && (!p->seen[longest] || p->size[i] > p->size[longest]))
             longest = i;
-    struct range r = p->range[longest];
+    struct cut_range r = p->range[longest];
     const char *key = b->key[record].data;
     if (r.begin == r.end)
         return (struct representative){.id = 0};
@@ -335,7 +335,7 @@ static void report(void *context, const struct tally *t)
 
     filter_summary->report(context, t);
     if (x->parts == PARTS_NGRAM)
-        fprintf(stderr, "weir: parts: %s n-grams compared, of every %d; %s records dropped\n",
+        fprintf(stderr, "weir: parts: %s n-grams compared, 1 of every %d; %s records dropped\n",
                 show_count((double)f->parts).text, SAMPLE, show_count((double)f->dropped).text);
     else
         fprintf(stderr,
