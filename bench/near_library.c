@@ -8,10 +8,11 @@
 #include <string.h>
 #include <time.h>
 
-#include "near/near.h"
+#include <weir/near.h>
+
 #include "near/text.h"
 
-#define MEMORY ((uint64_t)64 << 20)
+#define SHINGLE 5 /* words */
 
 struct file {
     char *data;
@@ -58,7 +59,7 @@ static uint64_t shingle_all(struct file *f)
         struct shingles s;
         size_t n;
 
-        shingles_start(&s, at, strlen(at), NEAR_SHINGLE, 1);
+        shingles_start(&s, at, strlen(at), SHINGLE, 1);
         while ((n = shingles_next(&s, hash, 256)) > 0)
             for (size_t i = 0; i < n; i++)
                 sum += hash[i];
@@ -68,19 +69,14 @@ static uint64_t shingle_all(struct file *f)
 
 static uint64_t observe_all(struct file *f)
 {
-    struct near *n =
-        near_open(&(struct near_options){.threshold = 0.8, .memory = MEMORY, .seed = 1});
+    weir_near *n;
     uint64_t number = 0, dropped = 0;
 
-    if (!n)
+    if (weir_near_open(&n, NULL, NULL) != WEIR_OK)
         fail("out of memory");
-    for (const char *at = f->data; at < f->data + f->size; at += strlen(at) + 1) {
-        struct near_sketch s;
-
-        near_sketch(n, at, strlen(at), &s);
-        dropped += near_observe(n, &s, ++number, NULL);
-    }
-    near_close(n);
+    for (const char *at = f->data; at < f->data + f->size; at += strlen(at) + 1)
+        dropped += weir_near_observe_text(n, at, strlen(at), ++number, NULL);
+    weir_near_close(n);
     return dropped;
 }
 

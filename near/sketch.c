@@ -104,7 +104,8 @@ static void find_minima(struct shingles *s, struct minima *m)
     fill_rest(m, kept, used);
 }
 
-void near_sketch(const struct near *n, const void *text, size_t size, struct near_sketch *out)
+void weir_near_sketch_text(const weir_near *n, const void *text, size_t size,
+                           struct weir_near_sketch *out)
 {
     struct shingles s;
     struct minima m;
@@ -148,14 +149,14 @@ uint32_t near_equal_needed(double jaccard)
     return (uint32_t)ceil(NEAR_BINS * (BY_CHANCE + (1 - BY_CHANCE) * jaccard) - 1e-9);
 }
 
-double near_jaccard(const struct near_sketch *a, const struct near_sketch *b)
+double weir_near_similarity(const struct weir_near_sketch *a, const struct weir_near_sketch *b)
 {
     return near_equal_jaccard(near_equal_bins(a->bits, b->bits));
 }
 
-double near_error(double jaccard)
+double weir_near_error(double similarity)
 {
-    double p = BY_CHANCE + (1 - BY_CHANCE) * jaccard;
+    double p = BY_CHANCE + (1 - BY_CHANCE) * similarity;
 
     return sqrt(p * (1 - p) / NEAR_BINS) / (1 - BY_CHANCE);
 }

@@ -2,14 +2,16 @@
 #ifndef WEIR_VERDICT_BY_NEAR_H
 #define WEIR_VERDICT_BY_NEAR_H
 
-#include "near/near.h"
+#include <weir/near.h>
+
 #include "state/state.h"
 #include "verdict/flood.h"
 #include "verdict/verdict.h"
 
 struct near_run {
-    struct near *near;
-    struct near_figures before; /* when the run began */
+    weir_near *near;
+    struct weir_near_options options; /* set by verdict_by_near() */
+    struct weir_near_stats before;    /* when the run began */
     struct flood flood;
     char config[120]; /* set by verdict_by_near(), for the state */
 };
@@ -17,6 +19,6 @@ struct near_run {
 struct verdict verdict_by_near(struct near_run *x);
 
 /* Load a state file; *s becomes its state. NULL after a message. */
-struct near *near_load_state(const char *path, struct state *s);
+weir_near *near_load_state(const char *path, struct state *s);
 
 #endif
