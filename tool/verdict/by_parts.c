@@ -12,7 +12,6 @@
 
 #include <weir/hash.h>
 
-#include "cli/messages.h"
 #include "cli/normalize.h"
 #include "cli/units.h"
 #include "near/text.h"
