@@ -6,6 +6,7 @@ import os
 import pathlib
 import random
 import re
+import shutil
 import signal
 import subprocess
 import time
@@ -13,7 +14,7 @@ import unicodedata
 
 import pytest
 
-from conftest import LONG, QUICK, WEIR, refused, run, statistics
+from conftest import LONG, QUICK, RACES_SEEN, SANITIZED, WEIR, refused, run, statistics
 
 NEAR = ["dedup", "--near", "0.8", "--seed", "1", "-k", "/text"]
 
@@ -177,6 +178,19 @@ def test_a_flood_of_drops_is_reported(here, action):
         (["--seed", "x"], "--seed x"), (["--shingle", "17"], "from 1 to 16"), (["--parts", "line"], "--parts")]]])
 def test_what_makes_no_sense_is_refused(here, options, saying):
     refused("dedup", *options, input="a\n", saying=saying)
+
+
+BUILD = pathlib.Path(WEIR).parent.parent
+
+
+@pytest.mark.skipif(SANITIZED or RACES_SEEN or not shutil.which("cc"), reason="needs a compiler, and a library without sanitizers")
+def test_the_program_of_the_page_runs(here):
+    page = (pathlib.Path(os.environ["WEIR_SOURCE"]) / "docs/near.md").read_text()
+    (here / "lines.c").write_text(re.search(r"```c\n(.*?)```", page, re.S)[1])
+    subprocess.run(["cc", "-Wall", "-Wextra", "-Werror", f"-I{os.environ['WEIR_SOURCE']}/include", "-o", "lines", "lines.c",
+                    f"-L{BUILD}/near", f"-L{BUILD}/lib", f"-Wl,-rpath,{BUILD}/near:{BUILD}/lib", "-lweir-near", "-lweir"], check=True)
+    text = "one two three four five six seven eight\nother words\nONE, two three four five -- six seven eight!\n"
+    assert subprocess.run(["./lines"], input=text, text=True, capture_output=True, check=True).stdout == "3 resembles 1: 1.00\n"
 
 
 # ---- real documents ----

@@ -428,6 +428,61 @@ static void a_loaded_one_continues(void **state)
     free(both[1].data);
 }
 
+/* Parts with correct checksums, but any content: as head, the numbers of a file, of which some are
+ * changed, then random bytes of the expected size. */
+static void forged_data_is_refused_or_usable(void **state)
+{
+    static struct document d;
+    weir_near *n = open_near(WEIR_NEAR_MEMORY_MIN, 7), *forged;
+    struct saved first = {NULL, 0};
+    uint64_t head[10], loaded = 0;
+    struct weir_part part;
+
+    (void)state;
+    assert_int_equal(weir_near_save_stream(n, collect, &first, NULL), WEIR_OK);
+    assert_int_equal(weir_part_read(first.data, first.size, &part, sizeof part, NULL), WEIR_OK);
+    assert_true(part.body_size >= sizeof head);
+    random_state = 10;
+    for (int i = 0; i < 400; i++) {
+        struct saved s = {NULL, 0};
+        uint8_t *body = malloc(part.body_size), *rest;
+        uint64_t used = below(500), lines = 496 * 12 * 5 / 4 / 16, bitmap = (lines + 7) / 8;
+        size_t size = used * 72 + bitmap + lines * 64;
+
+        memcpy(body, part.body, part.body_size);
+        memcpy(head, body, sizeof head);
+        head[4] = used; /* texts that were remembered */
+        if (i % 4 == 0)
+            head[1 + below(9)] = below(2) ? UINT64_MAX - below(3) : below(100);
+        memcpy(body, head, sizeof head);
+        rest = malloc(size);
+        for (size_t j = 0; j < size; j++)
+            rest[j] = (uint8_t)below(256);
+        memset(rest + used * 72, 0xFF, bitmap);
+        rest[used * 72 + bitmap - 1] = (uint8_t)(0xFF >> (bitmap * 8 - lines));
+        assert_int_equal(weir_part_write(part.kind, body, part.body_size, collect, &s, NULL),
+                         WEIR_OK);
+        assert_int_equal(weir_part_write(part.kind + 1, rest, size, collect, &s, NULL), WEIR_OK);
+        forged = load(s.data, s.size);
+        loaded += forged != NULL;
+        for (uint32_t j = 0; forged && j < 50; j++) {
+            struct weir_near_sketch k;
+
+            make_document(&d, 30);
+            sketch_document(forged, &d, &k);
+            weir_near_observe(forged, &k, j, NULL);
+        }
+        weir_near_close(forged);
+        free(s.data);
+        free(body);
+        free(rest);
+    }
+    if (loaded < 200)
+        fail_msg("%llu loaded", (unsigned long long)loaded);
+    weir_near_close(n);
+    free(first.data);
+}
+
 static void a_copy_continues_on_its_own(void **state)
 {
     static struct document d, e;
@@ -529,6 +584,7 @@ int main(void)
         cmocka_unit_test(short_texts_must_be_equal),
         cmocka_unit_test(the_oldest_texts_are_evicted),
         cmocka_unit_test(a_loaded_one_continues),
+        cmocka_unit_test(forged_data_is_refused_or_usable),
         cmocka_unit_test(a_copy_continues_on_its_own),
         cmocka_unit_test(structs_of_other_versions_are_accepted),
         cmocka_unit_test(options_out_of_range_are_refused),
