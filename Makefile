@@ -1,11 +1,15 @@
 # Entry points. Meson and Ninja build everything in build/.
-.PHONY: all demo serve check test test-all bench fuzz reproduce site install dist wheel deb setup-% clean
+.PHONY: all demo static serve check test test-all bench fuzz reproduce site install dist wheel deb setup-% clean
 
 all: setup-build
 	@scripts/build
 
 demo: all
 	@scripts/demo
+
+# The command without shared libraries: build/static/tool/weir.
+static: setup-build setup-static
+	@scripts/static
 
 # SERVER=valkey-server starts Valkey instead of Redis.
 serve: setup-build $(if $(SERVER),,setup-serve) all
@@ -32,7 +36,7 @@ fuzz: setup-build setup-test
 reproduce: setup-build setup-test all
 	@scripts/reproduce
 
-# Converts docs/ to HTML in build/site.
+# Converts README, docs/ and the man pages to HTML in build/site, with the playground.
 site: setup-site
 	@scripts/site
 

@@ -20,7 +20,7 @@ struct store {
     double deadline; /* of this attempt, by store_now() */
     bool opened;     /* it was reached once */
     bool gave_up;    /* the last call failed */
-    bool unlisted;   /* list=no */
+    bool unlisted;   /* list=no, or hashed */
     struct store_stats stats;
     char failure[640];
 
@@ -32,9 +32,10 @@ struct store {
 
 struct backend {
     const char *scheme;                   /* "sqlite", with its colon a prefix of addresses */
-    const char *also;                     /* another spelling, or NULL */
+    const char *also[2];                  /* other spellings, or NULL */
     const char *form;                     /* "sqlite:FILE?table=T&column=C" */
     bool network;                         /* its place is //HOST/PATH, not a file */
+    bool hashed;                          /* it has hashes of keys, and filters of its own */
     const char *const *parameters;        /* names whose values are not secret; NULL-terminated */
     bool (*knows)(const char *parameter); /* further names; may be NULL */
 
@@ -44,13 +45,19 @@ struct backend {
     enum outcome (*answer)(struct store *store, const struct weir_bytes *keys, size_t n,
                            uint8_t *answers); /* may set only some */
     enum outcome (*size)(struct store *store, uint64_t *keys);
-    enum outcome (*list)(struct store *store, store_taker take, void *context);
+    enum outcome (*list)(struct store *store, store_taker take, void *context); /* NULL if hashed */
     const void *(*note)(const struct store *store, size_t *size); /* see store_note(); or NULL */
     void (*close)(struct store *store);                           /* frees own */
 };
 
 extern const struct backend backend_sqlite, backend_postgres, backend_redis, backend_keys,
     backend_exact;
+
+/* delimiter= of an open store of this type. */
+char keyfile_delimiter(const struct store *store);
+
+/* The name and version of libpq. */
+const char *postgres_library(void);
 
 /* ---- retry.c ---- */
 

@@ -17,7 +17,8 @@ struct url {
     char *scheme;          /* in lower case */
     char *place;           /* up to the question mark, with its %XX */
     char *user, *password; /* or NULL */
-    char *host;            /* and port, with %XX; "" for a file */
+    char *host;            /* and port, with %XX; "" for a file; or the path of a socket */
+    bool socket;           /* SCHEME+unix:///SOCKET/PATH: the last slash precedes the path */
     char *path;            /* after the slash of the host, or the file name */
     struct parameter parameter[PARAMETERS_MAX];
     int parameters;

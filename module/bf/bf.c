@@ -145,12 +145,12 @@ static int add(struct rm_ctx *ctx, struct rm_string **argv, int argc, bool many)
 
 static int bf_add(struct rm_ctx *ctx, struct rm_string **argv, int argc)
 {
-    return argc == 3 ? add(ctx, argv, argc, false) : rm.WrongArity(ctx);
+    return add(ctx, argv, argc, false);
 }
 
 static int bf_madd(struct rm_ctx *ctx, struct rm_string **argv, int argc)
 {
-    return argc >= 3 ? add(ctx, argv, argc, true) : rm.WrongArity(ctx);
+    return add(ctx, argv, argc, true);
 }
 
 /* A missing key, or one of another type, contains no item. */
@@ -182,12 +182,12 @@ static int exists(struct rm_ctx *ctx, struct rm_string **argv, int argc, bool ma
 
 static int bf_exists(struct rm_ctx *ctx, struct rm_string **argv, int argc)
 {
-    return argc == 3 ? exists(ctx, argv, argc, false) : rm.WrongArity(ctx);
+    return exists(ctx, argv, argc, false);
 }
 
 static int bf_mexists(struct rm_ctx *ctx, struct rm_string **argv, int argc)
 {
-    return argc >= 3 ? exists(ctx, argv, argc, true) : rm.WrongArity(ctx);
+    return exists(ctx, argv, argc, true);
 }
 
 /* ---- BF.LOAD of valkey-bloom: a whole filter in one argument, here the output of WEIR.SAVE ----
@@ -195,16 +195,13 @@ static int bf_mexists(struct rm_ctx *ctx, struct rm_string **argv, int argc)
 
 static bool nothing_follows(struct image_in *in)
 {
-    (void)in;
     return false;
 }
 
 static struct value *read_bytes(struct rm_ctx *ctx, struct weir_bytes bytes)
 {
-    struct image_in in = {.next = nothing_follows,
-                          .data = bytes.data,
-                          .size = bytes.size,
-                          .most = server_obeys(ctx) ? 0 : settings_largest()};
+    struct image_in in = {
+        .next = nothing_follows, .data = bytes.data, .size = bytes.size, .most = server_limit(ctx)};
     struct weir_error error;
 
     return image_read(&family_bloom, &in, &error);
@@ -212,8 +209,6 @@ static struct value *read_bytes(struct rm_ctx *ctx, struct weir_bytes bytes)
 
 static int bf_load(struct rm_ctx *ctx, struct rm_string **argv, int argc)
 {
-    if (argc != 3)
-        return rm.WrongArity(ctx);
     struct opened o = key_open(ctx, argv[1], RM_READ | RM_WRITE, &family_bloom);
     struct value *v;
     if (o.wrong)

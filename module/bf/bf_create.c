@@ -24,7 +24,7 @@ struct chain *bf_create(struct rm_ctx *ctx, struct rm_string *name, struct opene
                         const struct chain_request *request)
 {
     struct weir_error error;
-    struct chain *c = chain_open(request, server_obeys(ctx) ? 0 : settings_largest(), &error);
+    struct chain *c = chain_open(request, server_limit(ctx), &error);
     char rate[32], tightening[32];
 
     if (!c) {
@@ -141,8 +141,6 @@ int bf_reserve(struct rm_ctx *ctx, struct rm_string **argv, int argc)
     struct chain_request request = bf_request();
     const char *why;
 
-    if (argc < 4)
-        return rm.WrongArity(ctx);
     why = parse_reserve(&request, argv, argc);
     if (why)
         return bf_refuse(ctx, why);
@@ -220,7 +218,7 @@ static const char *check_scale(struct rm_ctx *ctx, const struct bf_insertion *in
 {
     const struct chain_request *w = &in->request;
     double capacity = (double)w->capacity, error = w->error * w->tightening, all = capacity, bits;
-    uint64_t most = server_obeys(ctx) ? 0 : settings_largest();
+    uint64_t most = server_limit(ctx);
 
     if (in->scale_to == 0)
         return NULL;
@@ -254,10 +252,8 @@ int bf_insert(struct rm_ctx *ctx, struct rm_string **argv, int argc)
     struct chain *c = o.value;
     if (o.wrong)
         return key_refuse(ctx, &o);
-    if (!c && !in.creates) {
-        rm.ReplyWithError(ctx, "ERR not found");
-        return key_close(&o);
-    }
+    if (!c && !in.creates)
+        return key_end(&o, rm.ReplyWithError(ctx, "ERR not found"));
     if (!c && !(c = bf_create(ctx, argv[1], &o, &in.request)))
         return key_close(&o);
     size_t n = in.items < argc ? (size_t)(argc - in.items) : 0;

@@ -7,8 +7,6 @@
 
 int bf_card(struct rm_ctx *ctx, struct rm_string **argv, int argc)
 {
-    if (argc != 2)
-        return rm.WrongArity(ctx);
     struct opened o = key_open(ctx, argv[1], RM_READ, &family_bloom);
     if (o.wrong)
         return key_refuse(ctx, &o);
@@ -137,7 +135,7 @@ static void reply_all(struct rm_ctx *ctx, const struct chain *c)
 
 int bf_info(struct rm_ctx *ctx, struct rm_string **argv, int argc)
 {
-    if (argc < 2 || argc > 3)
+    if (argc > 3)
         return rm.WrongArity(ctx);
     struct opened o = key_open(ctx, argv[1], RM_READ, &family_bloom);
     const struct chain *c = key_value(ctx, &o, "ERR not found");
@@ -157,8 +155,6 @@ int bf_debug(struct rm_ctx *ctx, struct rm_string **argv, int argc)
     char text[256], spec[WEIR_SPEC_MAX];
     uint64_t bytes, hashes;
 
-    if (argc != 2)
-        return rm.WrongArity(ctx);
     struct opened o = key_open(ctx, argv[1], RM_READ, &family_bloom);
     const struct chain *c = key_value(ctx, &o, "ERR not found");
     if (!c)

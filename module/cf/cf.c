@@ -42,19 +42,29 @@ static int exists(struct rm_ctx *ctx, struct rm_string **argv, int argc, bool ma
 
 static int cf_exists(struct rm_ctx *ctx, struct rm_string **argv, int argc)
 {
-    return argc == 3 ? exists(ctx, argv, argc, false) : rm.WrongArity(ctx);
+    return exists(ctx, argv, argc, false);
 }
 
 static int cf_mexists(struct rm_ctx *ctx, struct rm_string **argv, int argc)
 {
-    return argc >= 3 ? exists(ctx, argv, argc, true) : rm.WrongArity(ctx);
+    return exists(ctx, argv, argc, true);
 }
 
-/* As RedisBloom, a key of another type counts as missing in CF.COUNT, CF.DEL and CF.COMPACT. */
+/* As RedisBloom, a key of another type counts as missing in CF.COUNT, CF.DEL and CF.COMPACT. NULL
+ * after an error reply. */
+static struct chain *open_to_change(struct rm_ctx *ctx, struct rm_string *name, struct opened *o,
+                                    const char *missing)
+{
+    *o = key_open(ctx, name, RM_READ | RM_WRITE, &family_cuckoo);
+    if (o->loading)
+        key_refuse(ctx, o);
+    else if (!o->value)
+        key_end(o, rm.ReplyWithError(ctx, missing));
+    return o->value;
+}
+
 static int cf_count(struct rm_ctx *ctx, struct rm_string **argv, int argc)
 {
-    if (argc != 3)
-        return rm.WrongArity(ctx);
     struct opened o = key_open(ctx, argv[1], RM_READ, &family_cuckoo);
     const struct chain *c = o.value;
     if (o.loading)
@@ -65,16 +75,11 @@ static int cf_count(struct rm_ctx *ctx, struct rm_string **argv, int argc)
 
 static int cf_del(struct rm_ctx *ctx, struct rm_string **argv, int argc)
 {
-    if (argc != 3)
-        return rm.WrongArity(ctx);
-    struct opened o = key_open(ctx, argv[1], RM_READ | RM_WRITE, &family_cuckoo);
-    struct chain *c = o.value;
-    if (o.loading)
-        return key_refuse(ctx, &o);
-    if (!c) {
-        rm.ReplyWithError(ctx, "Not found");
-        return key_close(&o);
-    }
+    struct opened o;
+    struct chain *c = open_to_change(ctx, argv[1], &o, "Not found");
+
+    if (!c)
+        return RM_OK;
     bool there = chain_remove(c, cf_hash(c, argv[2]));
     reply_bool(ctx, there);
     if (there)
@@ -89,8 +94,6 @@ static int cf_info(struct rm_ctx *ctx, struct rm_string **argv, int argc)
     const struct chain *c;
     struct opened o;
 
-    if (argc != 2)
-        return rm.WrongArity(ctx);
     o = key_open(ctx, argv[1], RM_READ, &family_cuckoo);
     if (!(c = key_value(ctx, &o, "ERR not found")))
         return RM_OK;
@@ -112,8 +115,6 @@ static int cf_debug(struct rm_ctx *ctx, struct rm_string **argv, int argc)
     struct opened o;
     char text[256];
 
-    if (argc != 2)
-        return rm.WrongArity(ctx);
     o = key_open(ctx, argv[1], RM_READ, &family_cuckoo);
     if (!(c = key_value(ctx, &o, "ERR not found")))
         return RM_OK;
@@ -129,16 +130,11 @@ static int cf_debug(struct rm_ctx *ctx, struct rm_string **argv, int argc)
 
 static int cf_compact(struct rm_ctx *ctx, struct rm_string **argv, int argc)
 {
-    if (argc != 2)
-        return rm.WrongArity(ctx);
-    struct opened o = key_open(ctx, argv[1], RM_READ | RM_WRITE, &family_cuckoo);
-    struct chain *c = o.value;
-    if (o.loading)
-        return key_refuse(ctx, &o);
-    if (!c) {
-        rm.ReplyWithError(ctx, "Cuckoo filter was not found");
-        return key_close(&o);
-    }
+    struct opened o;
+    struct chain *c = open_to_change(ctx, argv[1], &o, "Cuckoo filter was not found");
+
+    if (!c)
+        return RM_OK;
     if (chain_compact(c))
         key_changed(ctx, argv[1], &c->is, "cf.compact");
     reply_ok(ctx);

@@ -32,7 +32,7 @@ static struct chain *create(struct rm_ctx *ctx, struct rm_string *name, struct o
                             const struct chain_request *request)
 {
     struct weir_error error;
-    struct chain *c = chain_open(request, server_obeys(ctx) ? 0 : settings_largest(), &error);
+    struct chain *c = chain_open(request, server_limit(ctx), &error);
     char seed[32];
 
     if (!c) {
@@ -117,7 +117,7 @@ int cf_reserve(struct rm_ctx *ctx, struct rm_string **argv, int argc)
     const char *why;
     struct chain *c;
 
-    if (argc < 3 || argc % 2 == 0)
+    if (argc % 2 == 0)
         return rm.WrongArity(ctx);
     why = parse_reserve(&request, argv, argc);
     if (why)
@@ -244,10 +244,8 @@ static int insert(struct rm_ctx *ctx, struct rm_string **argv, int argc,
 
     if (o.wrong)
         return key_refuse(ctx, &o);
-    if (!c && !in->creates) {
-        rm.ReplyWithError(ctx, "ERR not found");
-        return key_close(&o);
-    }
+    if (!c && !in->creates)
+        return key_end(&o, rm.ReplyWithError(ctx, "ERR not found"));
     if (!c && !(c = create_missing(ctx, argv[1], &o, in)))
         return key_close(&o);
     if (insert_items(ctx, c, in, argv, argc) || !o.value)
@@ -259,7 +257,7 @@ static int add_one(struct rm_ctx *ctx, struct rm_string **argv, int argc, bool u
 {
     struct cf_insertion in = {.creates = true, .unless_there = unless_there, .items = 2};
 
-    return argc == 3 ? insert(ctx, argv, argc, &in) : rm.WrongArity(ctx);
+    return insert(ctx, argv, argc, &in);
 }
 
 int cf_add(struct rm_ctx *ctx, struct rm_string **argv, int argc)
@@ -312,11 +310,11 @@ static int insert_many(struct rm_ctx *ctx, struct rm_string **argv, int argc, bo
 {
     struct cf_insertion in = {
         .creates = true, .unless_there = unless_there, .many = true, .items = 2};
-    const char *why = argc < 4 ? NULL : parse_insert(&in, argv, argc);
+    const char *why = parse_insert(&in, argv, argc);
 
     if (why)
         return rm.ReplyWithError(ctx, why);
-    return argc >= 4 && in.items < argc ? insert(ctx, argv, argc, &in) : rm.WrongArity(ctx);
+    return in.items < argc ? insert(ctx, argv, argc, &in) : rm.WrongArity(ctx);
 }
 
 int cf_insert(struct rm_ctx *ctx, struct rm_string **argv, int argc)

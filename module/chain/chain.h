@@ -119,8 +119,8 @@ uint64_t chain_buckets(const struct chain *c);
 
 extern const struct family family_imported_bloom, family_imported_cuckoo;
 
-/* An empty chain for the fields of a Bloom or cuckoo filter; NULL if out of memory. */
-struct chain *import_open(bool cuckoo);
+/* An empty chain of one of these families; NULL if out of memory. */
+struct value *import_open(const struct family *family);
 
 /* Append a filter. `cells` is owned by the chain afterwards; NULL allocates zeroed cells. */
 bool import_append(struct chain *c, struct link link);

@@ -11,7 +11,7 @@ SOURCE = pathlib.Path(os.environ["WEIR_SOURCE"])
 
 @pytest.fixture
 def copy(tmp_path):
-    for part in ("lib", "index", "store", "remote", "near", "tool", "module", "bindings", "include", "scripts", "docs", "tests/golden"):
+    for part in ("lib", "index", "store", "remote", "near", "tool", "module", "bindings", "web", "include", "scripts", "docs", "tests/golden"):
         shutil.copytree(SOURCE / part, tmp_path / part)
     return tmp_path
 

@@ -106,6 +106,18 @@ def test_the_picture_is_what_a_report_draws(here):
     assert curves((here / "front.svg").read_text()) == curves((SOURCE / "docs/front.svg").read_text())
 
 
+def test_the_diagrams_are_what_their_script_draws(here):
+    drawn = here / "pictures"
+    drawn.mkdir()
+    subprocess.run(["/usr/bin/env", "python3", SOURCE / "scripts/pictures", drawn], check=True, env={**os.environ, "WEIR": str(WEIR)})
+    pictures = sorted((SOURCE / "docs/pictures").iterdir())
+    assert [file.name for file in pictures] == sorted(file.name for file in drawn.iterdir()) and len(pictures) >= 8
+    pages = "".join(page.read_text() for page in (SOURCE / "docs").rglob("*.md"))
+    for file in pictures:
+        assert file.read_text() == (drawn / file.name).read_text(), file.name
+        assert f"pictures/{file.name})" in pages, file.name
+
+
 ROW = re.compile(r"^\| ((?:[^|]|\\\|)+) \| (`weir [^|]+`) \| [\d.]+ \| \d+ → \d+ \| [\d.e-]+ \|$", re.M)
 
 

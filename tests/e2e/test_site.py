@@ -2,6 +2,7 @@
 import html.parser
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import urllib.parse
@@ -11,11 +12,14 @@ import pytest
 SOURCE = pathlib.Path(os.environ["WEIR_SOURCE"])
 SITE = SOURCE / "scripts" / "site"
 
-pytestmark = pytest.mark.skipif(not shutil.which("cmark-gfm"), reason="needs cmark-gfm")
+LUNR = pathlib.Path("/usr/share/javascript/lunr/lunr.min.js")
+
+pytestmark = pytest.mark.skipif(not all(map(shutil.which, ("cmark-gfm", "mandoc", "node", "scdoc"))) or not LUNR.exists(),
+                                reason="needs cmark-gfm, mandoc, node, scdoc and lunr")
 
 
 class Page(html.parser.HTMLParser):
-    VOID = {"meta", "link", "img", "br", "hr", "input"}
+    VOID = {"meta", "link", "img", "br", "hr", "input", "col"}  # without an end tag
 
     def __init__(self, file):
         super().__init__()
@@ -43,7 +47,7 @@ def pages(tmp_path_factory):
     done = subprocess.run(["/usr/bin/env", "python3", SITE, folder], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     found = {file: Page(file) for file in folder.rglob("*.html")}
-    assert f"{len(found)} pages" in done.stdout
+    assert f"{len(found) - (folder / 'playground.html').exists()} pages" in done.stdout
     return folder, found
 
 
@@ -67,12 +71,14 @@ def test_every_link_resolves_inside_the_directory(pages):
 
 def test_every_page_of_the_manual_is_linked_from_the_first(pages):
     folder, found = pages
-    first, docs = found[folder / "index.html"], SOURCE / "docs"
-    book = found[folder / "cookbook" / "index.html"]
+    first, docs = found[folder / "contents.html"], SOURCE / "docs"
     for source in docs.rglob("*.md"):
+        if source == docs / "README.md":
+            continue
         name = str(source.relative_to(docs).with_suffix(".html")).replace("README", "index")
         assert folder / name in found
-        assert name in first.links or name.removeprefix("cookbook/") in book.links, name
+        inner, _, page = name.rpartition("/")
+        assert name in first.links or page in found[folder / inner / "index.html"].links, name
 
 
 def test_anchors_are_unique(pages):
@@ -86,3 +92,45 @@ def test_a_directory_with_other_files_is_not_replaced(here):
     done = subprocess.run(["/usr/bin/env", "python3", SITE, here / "mine"], capture_output=True, text=True)
     assert done.returncode == 1 and "contains other files" in done.stderr and done.stderr.count("\n") == 1
     assert (here / "mine" / "style.css").read_text() == "mine"
+
+
+def test_the_first_page_is_the_readme(pages):
+    folder, _ = pages
+    assert "deduplicates unbounded streams" in (folder / "index.html").read_text()
+
+
+def test_every_man_page_is_included(pages):
+    folder, found = pages
+    index = found[folder / "man" / "index.html"].links
+    commands = {f"{file.stem}.html" for file in SOURCE.glob("man/*.1.scd")}
+    assert len(commands) > 20 and commands <= set(index)
+    assert "weir_observe.3.html" in index
+    top = (folder / "man" / "weir-top.1.html").read_text()
+    assert '<p class="option" id="--share">' in top and 'href="weir.1.html"' in top
+
+
+# The words of a search, and a page that must be among the first five.
+SEARCHES = {"once-per": "man/weir-dedup.1.html#--once-per", "bloom": "filters.html", "weir_observe_many": "man/weir_observe.3.html"}
+
+
+def test_search_finds_options_calls_and_topics(pages):
+    folder, found = pages
+    script = f"""
+        const lunr = require("{LUNR}");
+        const SEARCH = new Function(require("fs").readFileSync("search.js") + "return SEARCH")();
+        const index = lunr.Index.load(SEARCH.index);
+        for (const words of {list(SEARCHES)})
+            console.log(index.search(words).slice(0, 5).map(row => SEARCH.sections[row.ref].url).join(" "));
+        for (const section of SEARCH.sections) console.error(section.url);"""
+    done = subprocess.run(["node", "-e", script], cwd=folder, capture_output=True, text=True, check=True)
+    for urls, expected in zip(done.stdout.splitlines(), SEARCHES.values()):
+        assert any(url.startswith(expected) for url in urls.split()), (urls, expected)
+    for url in set(done.stderr.split()):
+        page, _, fragment = url.partition("#")
+        assert not fragment or fragment in found[folder / page].ids, url
+
+
+def test_pages_load_nothing_from_other_hosts(pages):
+    for file in pages[0].rglob("*"):
+        if file.suffix in (".html", ".css") or file.name in ("site.js", "playground.js", "worker.js"):
+            assert not re.search(r"""(?:src=|url\(|@import|fetch\()["']?https?:""", file.read_text()), file

@@ -128,6 +128,13 @@ def sql(root):
     assert inside(root, "sqlite3 -batch", code) == prints
 
 
+def postgres(root):
+    code, prints = re.search(r"```sql\n(.*?)```\n```\n(.*?)```", (SOURCE / "docs/postgres.md").read_text(), re.S).groups()
+    psql = "su postgres -c 'psql -qAtX -v ON_ERROR_STOP=1'"
+    said = inside(root, f"cd / && pg_ctlcluster 15 main start >&2 && {psql}; pg_ctlcluster 15 main stop >&2", code)
+    assert said == prints
+
+
 def python(root):
     first = re.search(r"```pycon\n(.*?)```", (SOURCE / "docs/python.md").read_text(), re.S)[1]
     (root / "tmp/first.txt").write_text(first)
@@ -142,6 +149,7 @@ TRIED = {
     "python3-weir": ("python3", python),
     "redis-weir": ("redis-server", module),
     "sqlite3-weir": ("sqlite3", sql),
+    "postgresql-15-weir": ("", postgres),
 }
 
 

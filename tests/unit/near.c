@@ -112,7 +112,6 @@ static void estimates_have_the_stated_error(void **state)
     static struct document a, b;
     weir_near *n = open_near(1 << 20, 7);
 
-    (void)state;
     random_state = 1;
     for (int k = 0; k < 3; k++) {
         double bias = 0, squares = 0, stated = 0;
@@ -183,7 +182,6 @@ static void words_are_compared_without_case_form_and_punctuation(void **state)
     };
     weir_near *n = open_near(1 << 20, 7);
 
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         if (same_sketch(n, cases[i].a, strlen(cases[i].a), cases[i].b, strlen(cases[i].b)) !=
             cases[i].same)
@@ -203,7 +201,6 @@ static void repeats_within_a_text_do_not_count(void **state)
     static char text[400000];
     weir_near *n = open_near(1 << 20, 7);
 
-    (void)state;
     for (size_t i = 0; i < sizeof text; i++)
         text[i] = "ab cd "[i % 6];
     assert_true(same_sketch(n, text, 6 * 10, text, sizeof text - 4));
@@ -216,7 +213,6 @@ static void any_bytes_are_sketched(void **state)
     weir_near *n = open_near(1 << 20, 7);
     struct weir_near_sketch s;
 
-    (void)state;
     random_state = 3;
     for (int i = 0; i < 3000; i++) {
         size_t size = below(200);
@@ -239,7 +235,6 @@ static void equal_seeds_give_equal_sketches(void **state)
     static struct document d;
     struct weir_near_sketch s[3];
 
-    (void)state;
     random_state = 4;
     make_document(&d, 300);
     for (int i = 0; i < 3; i++) {
@@ -271,7 +266,6 @@ static void pairs_are_dropped_as_often_as_predicted(void **state)
     weir_near *n = open_near(16 << 20, 7);
     double expected[11] = {0}, dropped[11] = {0}, of[11] = {0}, relevant = 0, found = 0, wrong = 0;
 
-    (void)state;
     random_state = 5;
     for (uint32_t i = 0; i < 8000; i++) {
         struct weir_near_sketch s, t;
@@ -310,7 +304,6 @@ static void short_texts_must_be_equal(void **state)
     weir_near *n = open_near(1 << 20, 7);
     struct weir_near_sketch s;
 
-    (void)state;
     for (int again = 0; again < 2; again++)
         for (int i = 0; i < 5; i++) {
             weir_near_sketch_text(n, texts[i], strlen(texts[i]), &s);
@@ -328,7 +321,6 @@ static void the_oldest_texts_are_evicted(void **state)
     uint64_t capacity = stats_of(n).capacity, found = 0;
     struct weir_near_sketch s, *all = calloc(10 * capacity, sizeof *all);
 
-    (void)state;
     assert_non_null(all);
     random_state = 6;
     make_document(&popular, 200);
@@ -387,7 +379,6 @@ static void a_loaded_one_continues(void **state)
     struct saved first = {NULL, 0}, both[2] = {{NULL, 0}, {NULL, 0}};
     struct weir_near_sketch s;
 
-    (void)state;
     random_state = 8;
     for (uint32_t i = 0; i < 4000; i++) {
         struct document *x = &d[below(400)];
@@ -438,7 +429,6 @@ static void forged_data_is_refused_or_usable(void **state)
     uint64_t head[10], loaded = 0;
     struct weir_part part;
 
-    (void)state;
     assert_int_equal(weir_near_save_stream(n, collect, &first, NULL), WEIR_OK);
     assert_int_equal(weir_part_read(first.data, first.size, &part, sizeof part, NULL), WEIR_OK);
     assert_true(part.body_size >= sizeof head);
@@ -490,7 +480,6 @@ static void a_copy_continues_on_its_own(void **state)
     struct weir_near_sketch s, t;
     struct saved a = {NULL, 0}, b = {NULL, 0};
 
-    (void)state;
     random_state = 9;
     make_document(&d, 100);
     make_document(&e, 100);
@@ -526,7 +515,6 @@ static void structs_of_other_versions_are_accepted(void **state)
     } f = {.later = 1};
     weir_near *n;
 
-    (void)state;
     assert_int_equal(weir_near_open(&n, &o.options, NULL), WEIR_OK); /* .memory is not read */
     assert_int_equal(weir_near_observe_text(n, "a b", 3, 1, NULL), WEIR_NEW);
     weir_near_measure(n, &f.stats, sizeof f);
@@ -559,7 +547,6 @@ static void options_out_of_range_are_refused(void **state)
         {{.shingle = 17}, "shingle 17"},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         struct weir_near_options o = bad[i].options;
         struct weir_error error;

@@ -21,7 +21,10 @@ struct tally {
     uint64_t skipped;    /* malformed; file and line of the first one: */
     const char *skipped_in;
     uint64_t skipped_line;
-    uint64_t unparsed;  /* values that --key-as could not parse */
+    uint64_t unparsed; /* values that --key-as could not parse */
+    uint64_t masked;   /* networks with bits after their prefix; the first one: */
+    const char *masked_in;
+    uint64_t masked_line;
     uint64_t late;      /* older than a record before them */
     uint64_t most_late; /* milliseconds, of the latest one */
     uint64_t passed;

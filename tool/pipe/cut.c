@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "pipe/csv.h"
-#include "pipe/json_string.h"
 
 /* The key as it is in the record. */
 struct raw_text {

@@ -5,12 +5,12 @@
 #include <stdlib.h>
 #include <weir/hash.h>
 
-#include "cli/json_text.h"
+#include "cli/print.h"
 #include "cli/messages.h"
-#include "state/spill.h"
+#include "state/shards.h"
 #include "state/files.h"
 #include "cli/units.h"
-#include "verdict/by_builder.h"
+#include "verdict/by_filter.h"
 
 static void learn(void *context, const struct weir_bytes *keys, size_t n)
 {

@@ -5,7 +5,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "state/lock.h"
 #include "cli/messages.h"
 #include "state/files.h"
 #include "state/replace.h"
