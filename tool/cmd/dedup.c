@@ -100,7 +100,8 @@ static bool set_span(struct options *o, const char *config)
 
 /* ---- the command ---- */
 
-static int dedup(struct options *o)
+/* parts: of --parts, else NULL. */
+static int dedup(struct options *o, struct parts_run *parts)
 {
     char parameters[2][PARAMETER_MAX];
     static struct stored stored;
@@ -123,6 +124,7 @@ static int dedup(struct options *o)
         r.state = o->state;
         r.keys = keys;
         r.resume = there && o->state.resume ? &stored.state : NULL;
+        r.parts = parts;
         r.remembers = there;
         r.clock = there ? stored.state.clock : 0;
         run_tell_clock(&r, longest_ttl(stored.shards.config) ? "ttl=" : "the span");
@@ -170,9 +172,11 @@ int cmd_dedup(const struct options *o)
 
     if (o->keys_differ && !o->at.url)
         return fail("--keys-differ needs --at URL; a state file requires the same keys");
+    if (o->records.parts)
+        return dedup_parts(o, dedup);
     if (o->near.threshold > 0)
         return dedup_near(o);
     if (o->exact.dir)
         return dedup_exact(o);
-    return o->at.url ? dedup_at(&with_span) : dedup(&with_span);
+    return o->at.url ? dedup_at(&with_span) : dedup(&with_span, NULL);
 }

@@ -138,6 +138,9 @@ void batch_reset(struct batch *b)
     b->input.name = NULL;
     b->has = NULL;
     b->similar = NULL;
+    b->parts = NULL;
+    b->rewritten = NULL;
+    b->share = NULL;
     b->tags = NULL;
     b->ends[0] = UINT32_MAX;
 }

@@ -121,15 +121,19 @@ struct batch {
     struct batch_times event;
 
     /* hash and give */
-    struct weir_key *hash;   /* of each record */
-    void *sketch;            /* of each record's text, in the arena (by_near.c) */
-    struct similar *similar; /* of those with the verdict seen; or NULL */
-    struct good_keys good;   /* see keys_select() */
-    struct good_keys dense;  /* buffers for those of a batch with bad records */
-    uint32_t *origin;        /* the record that dense.key[j] belongs to */
-    uint8_t *verdict;        /* enum weir_verdict, or VERDICT_... */
-    uint8_t *has;            /* answers of many filters (by_filters.c); NULL: one filter */
-    const char *tags;        /* their names for each record, one after the other; or NULL */
+    struct weir_key *hash;     /* of each record */
+    void *sketch;              /* of each record's text, in the arena (by_near.c) */
+    struct similar *similar;   /* of those with the verdict seen; or NULL */
+    struct batch_parts *parts; /* of the records' texts (by_parts.c), in the arena; or NULL */
+    struct weir_bytes
+        *rewritten;         /* record i without its seen parts, if .data is not NULL; or NULL */
+    float *share;           /* of each text: seen before; NULL: texts have no parts */
+    struct good_keys good;  /* see keys_select() */
+    struct good_keys dense; /* buffers for those of a batch with bad records */
+    uint32_t *origin;       /* the record that dense.key[j] belongs to */
+    uint8_t *verdict;       /* enum weir_verdict, or VERDICT_... */
+    uint8_t *has;           /* answers of many filters (by_filters.c); NULL: one filter */
+    const char *tags;       /* their names for each record, one after the other; or NULL */
 
     bool failed; /* the run ends after this batch */
     char failure[512];

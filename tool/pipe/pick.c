@@ -138,8 +138,8 @@ bool pick_open(struct picker *p, const struct records *r)
         key_as_network(&p->as);
     p->networks = r->cidr;
     p->unparsed_malformed = r->on_error_given || r->cidr;
-    p->fold = r->ignore_case;
-    p->squeeze_spaces = r->ignore_space;
+    p->fold = r->ignore_case && !r->parts;
+    p->squeeze_spaces = r->ignore_space && !r->parts;
     p->strip_record = records_strip_cr(r);
     p->strip_field = p->strip_record || p->way == PICK_CSV; /* RFC 4180: its lines end in CR LF */
     if (r->key && !add_columns(p, r->key, "--key"))

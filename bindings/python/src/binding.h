@@ -43,6 +43,7 @@ bool sketch_add(PyObject *module);
 bool screen_add(PyObject *module);
 bool plan_add(PyObject *module);
 bool unique_add(PyObject *module);
+bool near_add(PyObject *module);
 
 /* ---- py_keys.c: keys as bytes ---- */
 
