@@ -298,6 +298,13 @@ def test_a_mistake_has_one_message(db, sql, message):
     assert said.startswith(message), said
 
 
+@pytest.mark.parametrize("call", ["weir_agg_add(NULL, 'a'::text)", "weir_merge_add(NULL, weir_agg('a'))", "weir_agg_combine(NULL, NULL)",
+                                  "weir_agg_pack(NULL)", "weir_agg_unpack('a', NULL)", "weir_agg_finish(NULL)", "weir_merge_finish(NULL)"])
+def test_the_functions_of_the_aggregates_cannot_be_called(db, call):
+    """Nothing but an aggregate has a value of the type internal."""
+    assert "does not exist" in db.failure(f"SELECT {call}")
+
+
 def test_a_filter_that_cannot_be_merged_is_refused_in_a_parallel_plan(db):
     db.rows("CREATE TABLE t AS SELECT i AS k FROM generate_series(1, 9000) i; ANALYZE t")
     sql = "SELECT weir_info(weir_agg(k, 'cuckoo capacity=20K fpr=1%')) ->> 'new' FROM t"
