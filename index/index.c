@@ -11,15 +11,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/uio.h>
-#include <unistd.h>
 
+#include "index/disk.h"
 #include "index/inside.h"
 
 #define FIXED (4 << 20) /* bytes besides tables, cache, fences and filters */
@@ -34,19 +33,25 @@ bool index_fail(struct index *x, const char *format, ...)
 
     if (*x->failure)
         return false;
-    n = (size_t)snprintf(x->failure, sizeof x->failure, "%s: ", x->path);
+    n = (size_t)snprintf(x->failure, sizeof x->failure, "%.300s: ", x->path ? x->path : "");
     va_start(list, format);
     vsnprintf(x->failure + n, n < sizeof x->failure ? sizeof x->failure - n : 0, format, list);
     va_end(list);
     return false;
 }
 
-static bool fail_read(struct index *x, const struct index_run *r, int error)
+bool index_fail_read(struct index *x, const struct index_run *r, int error)
 {
-    return error == 0 || error == EBADMSG
-               ? index_fail(x, "run-%010" PRIu64 " is damaged; restore the directory from a copy",
-                            r->id)
-               : index_fail(x, "cannot read run-%010" PRIu64 ": %s", r->id, strerror(error));
+    struct file_name name = disk_name("run", r->id);
+
+    return error == EBADMSG
+               ? index_fail(x, "%s is damaged; restore the directory from a copy", name.text)
+               : index_fail(x, "cannot read %s: %s", name.text, strerror(error));
+}
+
+bool index_fail_log(struct index *x)
+{
+    return index_fail(x, "cannot write %s: %s", disk_name("log", x->log.id).text, strerror(errno));
 }
 
 const char *exact_failure(const struct index *x)
@@ -56,36 +61,28 @@ const char *exact_failure(const struct index *x)
 
 /* ---- memory ---- */
 
-static size_t filters_limit(const struct index *x)
+/* Bytes that filters and fences may still take. The output of a merge replaces its inputs. */
+static int64_t filters_room(const struct index *x)
 {
-    size_t used = 2 * x->table[0].slots * sizeof(struct digest) +
-                  (x->cache_mask + 1) * sizeof *x->cache + FIXED;
-
-    return x->options.memory > used ? x->options.memory - used : 0;
-}
-
-static size_t filters_memory(const struct index *x)
-{
-    size_t sum = 0;
+    size_t used = FIXED + 2 * x->table[0].slots * sizeof(struct digest) +
+                  (x->cache_mask + 1) * sizeof *x->cache;
 
     for (uint32_t i = 0; i < x->runs; i++)
-        if (x->run[i] != index_merge_output(x)) /* replaces its inputs */
-            sum += index_run_memory(x->run[i]);
-    return sum;
+        used += x->run[i] == x->merger.out ? 0 : index_run_memory(x->run[i]);
+    return (int64_t)x->options.memory - (int64_t)used;
 }
 
 /* Return whether the filters of a run of this many keys fit into memory, after dropping those of
  * larger runs. */
 bool index_make_room(struct index *x, uint64_t keys)
 {
-    size_t wanted =
-        (size_t)(keys / PAGE_KEYS + 1) * (sizeof(uint64_t) + sizeof(struct index_page_filter));
+    size_t page = sizeof(uint64_t) + sizeof(struct index_page_filter);
 
-    while (filters_memory(x) + wanted > filters_limit(x)) {
+    while ((int64_t)((keys / PAGE_KEYS + 1) * page) > filters_room(x)) {
         struct index_run *largest = NULL;
 
         for (uint32_t i = 0; i < x->runs; i++)
-            if (x->run[i]->filter && x->run[i] != index_merge_output(x) &&
+            if (x->run[i]->filter && x->run[i] != x->merger.out &&
                 (!largest || x->run[i]->mapped > largest->mapped))
                 largest = x->run[i];
         if (!largest || largest->keys <= keys)
@@ -124,25 +121,23 @@ static void drop_expired(struct index *x)
     memset(x->cache, 0, (x->cache_mask + 1) * sizeof *x->cache);
 }
 
-static uint64_t bytes_of_bucket(const struct index *x, uint64_t bucket)
+/* Of the runs of a bucket, or of all buckets from it on. */
+static uint64_t bytes_of(const struct index *x, uint64_t bucket, bool and_later)
 {
     uint64_t sum = 0;
 
     for (uint32_t i = 0; i < x->runs; i++)
-        if (x->run[i]->bucket == bucket && x->run[i] != index_merge_output(x))
+        if ((x->run[i]->bucket == bucket || (and_later && x->run[i]->bucket > bucket)) &&
+            x->run[i] != x->merger.out)
             sum += index_run_bytes(x->run[i]);
     return sum;
 }
 
 static uint64_t live_bytes(const struct index *x)
 {
-    uint64_t sum = 0;
+    uint64_t keys = x->table[0].keys + x->table[1].keys; /* in a log, and soon in a run */
 
-    for (uint32_t i = 0; i < x->runs; i++)
-        if (x->run[i] != index_merge_output(x))
-            sum += index_run_bytes(x->run[i]);
-    return sum +
-           (x->table[0].keys + x->table[1].keys) * 2 * sizeof(struct digest); /* log and run */
+    return bytes_of(x, 0, true) + keys * 2 * sizeof(struct digest);
 }
 
 /* Leave enough of the limit for the largest merge, which is that of a bucket. */
@@ -197,7 +192,7 @@ bool index_freeze(struct index *x)
     x->active = full == &x->table[0] ? &x->table[1] : &x->table[0];
     begin_bucket(x, x->bucket, x->expires);
     if (x->options.disk &&
-        bytes_of_bucket(x, x->bucket) + full->keys * sizeof(struct digest) >= x->options.disk / 32)
+        bytes_of(x, x->bucket, false) + full->keys * sizeof(struct digest) >= x->options.disk / 32)
         begin_bucket(x, x->bucket + 1, x->expires);
     return (x->replaying || index_next_log(x)) && stay_within_disk(x);
 }
@@ -238,36 +233,21 @@ bool index_start_lookups(struct index *x)
     return x->candidate;
 }
 
-/* Read bytes of a file, if they are cached or waiting is allowed. */
-static bool read_part(struct index *x, int fd, void *to, size_t size, off_t at, bool wait)
-{
-    struct iovec part = {.iov_base = to, .iov_len = size};
-    ssize_t n;
-
-    do
-        n = wait ? pread(fd, to, size, at) : preadv2(fd, &part, 1, at, RWF_NOWAIT);
-    while (n < 0 && errno == EINTR);
-    x->figures.reads++;
-    if (n >= 0 && (size_t)n < size)
-        errno = wait ? EBADMSG : EAGAIN;
-    return n == (ssize_t)size;
-}
-
 enum found { FOUND, ABSENT, LATER, BROKEN };
 
+/* Reads only what is in the page cache, unless wait. */
 static enum found look_in_page(struct index *x, struct candidate c, struct digest key, bool wait)
 {
-    off_t at = (off_t)c.page * PAGE_BYTES + PAGE_HEAD + c.range.from * (off_t)sizeof key;
+    uint64_t at = (uint64_t)c.page * PAGE_BYTES + PAGE_HEAD + c.range.from * sizeof key;
     uint32_t n = c.range.to - c.range.from;
+    int flags = wait ? 0 : RWF_NOWAIT;
 
-    if (c.whole) {
-        x->figures.reads++;
-        if (!index_run_read(c.run, c.page, &x->page, wait ? 0 : RWF_NOWAIT))
-            return errno == EAGAIN || errno == EOPNOTSUPP ? LATER : BROKEN;
+    x->figures.reads++;
+    if (!(c.whole ? index_run_read(c.run, c.page, &x->page, flags)
+                  : disk_read(c.run->fd, x->page.key, n * sizeof key, at, flags)))
+        return !wait && (errno == EAGAIN || errno == EOPNOTSUPP) ? LATER : BROKEN;
+    if (c.whole)
         return index_page_has(&x->page, key) ? FOUND : ABSENT;
-    }
-    if (!read_part(x, c.run->fd, x->page.key, n * sizeof key, at, wait))
-        return errno == EAGAIN || errno == EOPNOTSUPP ? LATER : BROKEN;
     index_keys_swap(x->page.key, n);
     for (uint32_t i = 0; i < n; i++)
         if (key_equal(x->page.key[i], key))
@@ -314,7 +294,7 @@ static bool resolve(struct index *x, const struct digest *keys, uint8_t *verdict
                 x->candidate[cold++] = c;
                 break;
             case BROKEN:
-                return fail_read(x, c.run, errno);
+                return index_fail_read(x, c.run, errno);
             case ABSENT:
                 break;
             }
@@ -447,7 +427,7 @@ static bool log_keys(struct index *x, uint32_t *n)
     *n = 0;
     return keys == 0 ||
            index_log_keys(&x->log, x->added, keys, x->active->bucket, x->active->expires) ||
-           index_fail(x, "cannot write log-%010" PRIu64 ": %s", x->log.id, strerror(errno));
+           index_fail_log(x);
 }
 
 static bool add(struct index *x, struct digest key, uint32_t *added)
@@ -497,6 +477,7 @@ bool exact_observe(struct index *x, const struct weir_key *keys, const uint64_t 
 {
     if (x->options.read_only)
         return index_fail(x, "opened for reading");
+    x->in_log = false;
     for (size_t i = 0; i < n;) {
         if (*x->failure)
             return false;
@@ -533,7 +514,7 @@ struct index_figures exact_figures(const struct index *x)
     for (uint32_t i = 0; i < x->runs; i++) {
         const struct index_run *r = x->run[i];
 
-        if (r == index_merge_output(x))
+        if (r == x->merger.out)
             continue;
         f.keys += r->keys;
         f.bytes += index_run_bytes(r);

@@ -4,9 +4,8 @@
  * whole batches: which of these keys are new? New keys are added. docs/exact.md explains
  * the files, the commit protocol and recovery.
  *
- *     struct index *x = exact_open("seen.exact", &(struct index_options){.memory = 256 << 20},
- * why); exact_observe(x, keys, times, 0, n, verdicts);   // again and again exact_commit(x, note,
- * size);                  // what was observed survives a crash exact_close(x);
+ * A caller uses exact_open(), then exact_observe() again and again, from time to time
+ * exact_commit(), and at the end exact_close().
  *
  * A crash takes the index back to the last commit. One process writes, others may read the
  * last commit. Threads: one at a time; the index runs two threads of its own. */
@@ -33,10 +32,9 @@ struct index_options {
     uint32_t hash; /* of a new index, for the caller: enum weir_hash_kind and seed */
     uint64_t seed;
     bool read_only; /* the last commit, without a lock; exact_observe() and exact_commit() fail */
-    bool must_exist;
 };
 
-/* Open a directory; create it unless must_exist or read_only. Reading the log takes time
+/* Open a directory; create it unless read_only. Reading the log takes time
  * proportional to the keys since the last run was written. Returns NULL
  * after writing one message into why. */
 struct index *exact_open(const char *dir, const struct index_options *options,

@@ -4,14 +4,14 @@
 #include <endian.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <weir/hash.h>
+
+#include "index/disk.h"
 
 #define BUFFER (256 << 10)
 #define LARGEST (64 << 20) /* bytes of one record */
@@ -24,11 +24,6 @@ struct head {
     uint64_t bucket, expires;
     uint64_t at; /* offset of the record: a copy elsewhere is not valid */
 };
-
-void index_log_name(char name[32], uint64_t id)
-{
-    snprintf(name, 32, "log-%010" PRIu64, id);
-}
 
 static uint64_t checksum(const struct head *h, const void *body, size_t size)
 {
@@ -49,18 +44,15 @@ static bool prepare(struct index_log *log, int fd, uint64_t id, uint64_t size)
     *log = (struct index_log){.id = id, .fd = fd, .size = size, .buffer = malloc(BUFFER)};
     if (fd >= 0 && log->buffer)
         return true;
-    if (fd >= 0)
-        errno = ENOMEM;
     index_log_close(log);
     return false;
 }
 
 bool index_log_create(struct index_log *log, int dir, uint64_t id)
 {
-    char name[32];
+    int fd = openat(dir, disk_name("log", id).text, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
 
-    index_log_name(name, id);
-    return prepare(log, openat(dir, name, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666), id, 0);
+    return prepare(log, fd, id, 0);
 }
 
 void index_log_close(struct index_log *log)
@@ -75,24 +67,9 @@ void index_log_close(struct index_log *log)
     errno = error;
 }
 
-static bool write_all(int fd, const uint8_t *data, size_t size)
-{
-    while (size > 0) {
-        ssize_t n = write(fd, data, size);
-
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            return false;
-        data += n;
-        size -= (size_t)n;
-    }
-    return true;
-}
-
 static bool drain(struct index_log *log)
 {
-    bool ok = write_all(log->fd, log->buffer, log->used);
+    bool ok = disk_write(log->fd, log->buffer, log->used);
 
     log->used = 0;
     return ok;
@@ -105,7 +82,7 @@ static bool append(struct index_log *log, const void *data, size_t size)
     if (log->used + size > BUFFER && !drain(log))
         return false;
     if (size > BUFFER)
-        return write_all(log->fd, data, size);
+        return disk_write(log->fd, data, size);
     memcpy(log->buffer + log->used, data, size);
     log->used += size;
     return true;
@@ -124,26 +101,13 @@ static bool append_record(struct index_log *log, struct head h, const void *body
     return append(log, &h, sizeof h) && append(log, body, size);
 }
 
-bool index_log_keys(struct index_log *log, const struct digest *keys, uint32_t n, uint64_t bucket,
+bool index_log_keys(struct index_log *log, struct digest *keys, uint32_t n, uint64_t bucket,
                     uint64_t expires)
 {
-    struct digest swapped[256];
-    struct head h = {.kind = KIND_KEYS, .bucket = bucket, .expires = expires};
+    struct head h = {.kind = KIND_KEYS, .n = n, .bucket = bucket, .expires = expires};
 
-    for (uint32_t i = 0; i < n; i += h.n) {
-        const struct digest *part = keys + i;
-
-        h.n = n - i;
-        if (__BYTE_ORDER != __LITTLE_ENDIAN) {
-            h.n = h.n < 256 ? h.n : 256;
-            memcpy(swapped, part, h.n * sizeof *part);
-            index_keys_swap(swapped, h.n);
-            part = swapped;
-        }
-        if (!append_record(log, h, part))
-            return false;
-    }
-    return true;
+    index_keys_swap(keys, n);
+    return append_record(log, h, keys);
 }
 
 bool index_log_commit(struct index_log *log, const void *note, size_t size)
@@ -164,33 +128,13 @@ bool index_log_sync(struct index_log *log)
 
 bool index_log_open(struct index_log_reader *in, int dir, uint64_t id, bool write)
 {
-    char name[32];
     struct stat st;
 
-    index_log_name(name, id);
-    *in =
-        (struct index_log_reader){.fd = openat(dir, name, (write ? O_RDWR : O_RDONLY) | O_CLOEXEC)};
+    *in = (struct index_log_reader){
+        .fd = openat(dir, disk_name("log", id).text, (write ? O_RDWR : O_RDONLY) | O_CLOEXEC)};
     if (in->fd < 0 || fstat(in->fd, &st) != 0)
         return false;
     in->size = (uint64_t)st.st_size;
-    return true;
-}
-
-static bool read_at(int fd, void *to, size_t size, uint64_t at)
-{
-    uint8_t *p = to;
-
-    while (size > 0) {
-        ssize_t n = pread(fd, p, size, (off_t)at);
-
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            return false;
-        p += n;
-        at += (uint64_t)n;
-        size -= (size_t)n;
-    }
     return true;
 }
 
@@ -200,7 +144,7 @@ bool index_log_next(struct index_log_reader *in)
     size_t size;
     void *body;
 
-    if (!read_at(in->fd, &h, sizeof h, in->at) || le64toh(h.at) != in->at)
+    if (!disk_read(in->fd, &h, sizeof h, in->at, 0) || le64toh(h.at) != in->at)
         return false;
     uint32_t kind = le32toh(h.kind);
 
@@ -209,19 +153,16 @@ bool index_log_next(struct index_log_reader *in)
     if ((kind != KIND_KEYS && kind != KIND_COMMIT) || size > LARGEST ||
         size > in->size - in->at - sizeof h)
         return false;
-    in->commit = kind == KIND_COMMIT;
-    body = realloc(in->commit ? (void *)in->note : in->keys, size + 1);
+    body = realloc(in->body, size + 1);
     if (!body)
         return false;
-    if (in->commit)
-        in->note = body;
-    else
-        in->keys = body;
-    if (!read_at(in->fd, body, size, in->at + sizeof h) ||
+    in->body = body;
+    if (!disk_read(in->fd, body, size, in->at + sizeof h, 0) ||
         checksum(&h, body, size) != le64toh(h.sum))
         return false;
+    in->commit = kind == KIND_COMMIT;
     if (!in->commit)
-        index_keys_swap(in->keys, in->n);
+        index_keys_swap(body, in->n);
     in->bucket = le64toh(h.bucket);
     in->expires = le64toh(h.expires);
     in->at += sizeof h + size;
@@ -232,8 +173,7 @@ void index_log_end(struct index_log_reader *in)
 {
     if (in->fd >= 0)
         close(in->fd);
-    free(in->keys);
-    free(in->note);
+    free(in->body);
     *in = (struct index_log_reader){.fd = -1};
 }
 

@@ -6,31 +6,24 @@
 #ifndef WEIR_INDEX_LOG_H
 #define WEIR_INDEX_LOG_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "index/page.h"
 
 struct index_log {
     uint64_t id;
-    uint64_t table; /* the last table that has keys of it */
-    uint64_t size;  /* bytes, with those in the buffer */
+    uint64_t size; /* bytes, with those in the buffer */
     int fd;
     bool synced;
     size_t used;
     uint8_t *buffer;
 };
 
-void index_log_name(char name[32], uint64_t id);
-
 /* A new log; false with errno. */
 bool index_log_create(struct index_log *log, int dir, uint64_t id);
 void index_log_close(struct index_log *log);
 
-/* Append keys of one bucket, or a commit with its note. False with errno; nothing can be appended
- * after that. */
-bool index_log_keys(struct index_log *log, const struct digest *keys, uint32_t n, uint64_t bucket,
+/* Append keys of one bucket, which are overwritten, or a commit with its note. False with errno;
+ * nothing can be appended after that. */
+bool index_log_keys(struct index_log *log, struct digest *keys, uint32_t n, uint64_t bucket,
                     uint64_t expires);
 bool index_log_commit(struct index_log *log, const void *note, size_t size);
 bool index_log_sync(struct index_log *log);
@@ -42,9 +35,8 @@ struct index_log_reader {
     uint64_t at, size; /* where the next record begins; bytes of the file */
     uint64_t bucket, expires;
     bool commit;
-    struct digest *keys; /* of this record */
-    uint8_t *note;       /* if it is a commit */
-    uint32_t n;          /* keys, or bytes of the note */
+    uint32_t n; /* keys, or bytes of the note */
+    void *body; /* the keys: struct digest; or the note */
 };
 
 /* Open a log for reading; for writing as well if write. False with errno. */
@@ -53,7 +45,6 @@ bool index_log_open(struct index_log_reader *in, int dir, uint64_t id, bool writ
 /* The next valid record; false at the end, or where the first damaged one begins. */
 bool index_log_next(struct index_log_reader *in);
 
-/* Close the file and free the buffers; keep the file open for appending if log is not NULL. */
 void index_log_end(struct index_log_reader *in);
 
 /* Continue a log at this size: the rest is truncated. Takes over the file. */

@@ -4,16 +4,15 @@
 #include <endian.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 #include <weir/hash.h>
+
+#include "index/disk.h"
 
 #define WRITE_PAGES 64 /* per write(): 256 KiB */
 
@@ -79,11 +78,6 @@ void index_run_free(struct index_run *r)
     free(r);
 }
 
-void index_run_name(char name[32], uint64_t id)
-{
-    snprintf(name, 32, "run-%010" PRIu64, id);
-}
-
 uint64_t index_run_bytes(const struct index_run *r)
 {
     return (uint64_t)r->pages * (PAGE_BYTES + sizeof *r->fence);
@@ -96,76 +90,47 @@ size_t index_run_memory(const struct index_run *r)
 
 /* ---- reading ---- */
 
-/* True if all of it was read; else errno, 0 at the end of the file. */
-static bool read_all(int fd, void *to, size_t size, off_t at, int flags)
-{
-    uint8_t *p = to;
-
-    while (size > 0) {
-        struct iovec part = {.iov_base = p, .iov_len = size};
-        ssize_t n = flags ? preadv2(fd, &part, 1, at, flags) : pread(fd, p, size, at);
-
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n == 0)
-            errno = 0;
-        if (n <= 0)
-            return false;
-        p += n;
-        at += n;
-        size -= (size_t)n;
-    }
-    return true;
-}
-
-/* Fences from or to a file, in blocks: the checksum of a block starts from that of the one before.
- */
-static bool for_fences(struct index_run *r,
-                       bool (*move)(void *context, uint64_t *block, size_t size, off_t at),
-                       void *context, bool write)
+/* Write the fences, or read them. The checksum of a block starts from that of the one before. */
+static bool move_fences(struct index_run *r, bool write)
 {
     uint64_t block[512];
 
     r->fence_sum = 0;
     for (uint32_t i = 0; i < r->pages; i += 512) {
         uint32_t n = r->pages - i < 512 ? r->pages - i : 512;
-        off_t at = (off_t)r->pages * PAGE_BYTES + (off_t)i * 8;
+        uint64_t at = (uint64_t)r->pages * PAGE_BYTES + (uint64_t)i * sizeof *block;
 
-        for (uint32_t j = 0; write && j < n; j++)
-            block[j] = htole64(r->fence[i + j]);
-        if (!move(context, block, n * sizeof *block, at))
+        if (write)
+            memcpy(block, r->fence + i, n * sizeof *block);
+        else if (!disk_read(r->fd, block, n * sizeof *block, at, 0))
             return false;
-        for (uint32_t j = 0; !write && j < n; j++)
-            r->fence[i + j] = le64toh(block[j]);
+        if (write)
+            disk_swap(block, n);
         r->fence_sum = weir_hash_bytes(WEIR_HASH_XXH3, r->fence_sum, block, n * sizeof *block).lo;
+        if (write && !disk_write(r->fd, block, n * sizeof *block))
+            return false;
+        disk_swap(block, n);
+        if (!write)
+            memcpy(r->fence + i, block, n * sizeof *block);
     }
     return true;
-}
-
-static bool read_block(void *context, uint64_t *block, size_t size, off_t at)
-{
-    const struct index_run *r = context;
-
-    return read_all(r->fd, block, size, at, 0);
 }
 
 const char *index_run_open(struct index_run *r, int dir, bool filtered)
 {
     uint64_t expected = r->fence_sum;
-    char name[32];
     struct stat st;
 
-    index_run_name(name, r->id);
     r->last = UINT64_MAX;
-    r->fd = openat(dir, name, O_RDONLY | O_CLOEXEC);
+    r->fd = openat(dir, disk_name("run", r->id).text, O_RDONLY | O_CLOEXEC);
     if (r->fd < 0 || fstat(r->fd, &st) != 0)
         return strerror(errno);
     if ((uint64_t)st.st_size != index_run_bytes(r))
         return "damaged: it has another size";
     if (!map_run(r, r->pages, filtered))
         return "out of memory";
-    if (!for_fences(r, read_block, r, false))
-        return errno ? strerror(errno) : "damaged: it is too short";
+    if (!move_fences(r, false))
+        return errno == EBADMSG ? "damaged: it is too short" : strerror(errno);
     if (r->fence_sum != expected)
         return "damaged: the checksum of its fences is wrong";
     for (uint32_t i = 1; i < r->pages; i++)
@@ -178,7 +143,7 @@ const char *index_run_open(struct index_run *r, int dir, bool filtered)
 
 bool index_run_read(struct index_run *r, uint32_t number, struct index_page *page, int flags)
 {
-    if (!read_all(r->fd, page, PAGE_BYTES, (off_t)number * PAGE_BYTES, flags))
+    if (!disk_read(r->fd, page, PAGE_BYTES, (uint64_t)number * PAGE_BYTES, flags))
         return false;
     if (!index_page_check(page, r->id, number)) {
         errno = EBADMSG;
@@ -194,61 +159,44 @@ bool index_run_read(struct index_run *r, uint32_t number, struct index_page *pag
 
 struct index_writer {
     struct index_run *run;
-    int dir, error;
+    int dir;
     _Atomic uint32_t *done;
-    uint32_t keys;    /* in the page under way */
-    uint32_t pages;   /* complete, in the buffer */
-    uint32_t written; /* pages */
+    atomic_bool *cancel;
+    uint32_t keys;  /* in the page under way */
+    uint32_t pages; /* complete, in the buffer */
     struct index_page buffer[WRITE_PAGES];
 };
 
-struct index_writer *index_writer_open(struct index_run *r, int dir, _Atomic uint32_t *done)
+struct index_writer *index_writer_open(struct index_run *r, int dir, _Atomic uint32_t *done,
+                                       atomic_bool *cancel)
 {
     struct index_writer *w = calloc(1, sizeof *w);
-    char name[32];
 
     if (!w)
         return NULL;
-    *w = (struct index_writer){.run = r, .dir = dir, .done = done};
-    index_run_name(name, r->id);
-    r->fd = openat(dir, name, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    if (r->fd < 0) {
-        free(w);
-        return NULL;
+    w->run = r;
+    w->dir = dir;
+    w->done = done;
+    w->cancel = cancel;
+    r->fd = openat(dir, disk_name("run", r->id).text, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (r->fd >= 0) {
+        (void)posix_fadvise(r->fd, 0, 0, POSIX_FADV_RANDOM);
+        return w;
     }
-    (void)posix_fadvise(r->fd, 0, 0, POSIX_FADV_RANDOM);
-    return w;
-}
-
-static bool write_all(struct index_writer *w, const void *data, size_t size, off_t at)
-{
-    const uint8_t *p = data;
-
-    while (size > 0) {
-        ssize_t n = pwrite(w->run->fd, p, size, at);
-
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0) {
-            w->error = n < 0 ? errno : ENOSPC;
-            return false;
-        }
-        p += n;
-        at += n;
-        size -= (size_t)n;
-    }
-    return true;
+    free(w);
+    return NULL;
 }
 
 /* Starts to write what write() left in the page cache, so that the sync at the end is short. */
 static bool flush(struct index_writer *w)
 {
-    off_t at = (off_t)w->written * PAGE_BYTES;
+    off_t at = (off_t)(w->run->pages - w->pages) * PAGE_BYTES;
 
-    if (!write_all(w, w->buffer, w->pages * sizeof *w->buffer, at))
+    errno = ECANCELED;
+    if (atomic_load_explicit(w->cancel, memory_order_relaxed) ||
+        !disk_write(w->run->fd, w->buffer, w->pages * sizeof *w->buffer))
         return false;
     (void)sync_file_range(w->run->fd, at, w->pages * PAGE_BYTES, SYNC_FILE_RANGE_WRITE);
-    w->written += w->pages;
     w->pages = 0;
     return true;
 }
@@ -267,13 +215,6 @@ static bool close_page(struct index_writer *w, uint64_t next)
     return ++w->pages < WRITE_PAGES || flush(w);
 }
 
-/* The fence after the last readable page must exist too: it ends that page. */
-static void publish(struct index_writer *w)
-{
-    if (w->done && w->pages == 0)
-        atomic_store_explicit(w->done, w->written, memory_order_release);
-}
-
 bool index_writer_add(struct index_writer *w, struct digest key)
 {
     struct index_run *r = w->run;
@@ -282,44 +223,24 @@ bool index_writer_add(struct index_writer *w, struct digest key)
         return false;
     if (w->keys == 0) {
         r->fence[r->pages] = key.hi;
-        publish(w);
+        if (w->pages == 0) /* the fence after the last readable page ends that page */
+            atomic_store_explicit(w->done, r->pages, memory_order_release);
     }
     w->buffer[w->pages].key[w->keys++] = key;
     r->keys++;
     return true;
 }
 
-static bool write_block(void *context, uint64_t *block, size_t size, off_t at)
-{
-    return write_all(context, block, size, at);
-}
-
-static bool complete(struct index_writer *w)
-{
-    struct index_run *r = w->run;
-
-    if ((w->keys && !close_page(w, UINT64_MAX)) || !flush(w))
-        return false;
-    if (!for_fences(r, write_block, w, true))
-        return false;
-    if (fdatasync(r->fd) != 0) {
-        w->error = errno;
-        return false;
-    }
-    return true;
-}
-
 bool index_writer_close(struct index_writer *w, bool ok)
 {
-    char name[32];
+    struct index_run *r = w->run;
     int error;
 
-    ok = ok && complete(w);
-    error = w->error;
-    if (!ok) {
-        index_run_name(name, w->run->id);
-        (void)unlinkat(w->dir, name, 0);
-    }
+    ok = ok && (w->keys == 0 || close_page(w, UINT64_MAX)) && flush(w) && move_fences(r, true) &&
+         fdatasync(r->fd) == 0;
+    error = errno;
+    if (!ok)
+        (void)unlinkat(w->dir, disk_name("run", r->id).text, 0);
     free(w);
     errno = error;
     return ok;

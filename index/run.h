@@ -38,7 +38,6 @@ const char *index_run_open(struct index_run *r, int dir, bool filtered);
 /* Close the file and free the run. */
 void index_run_free(struct index_run *r);
 
-void index_run_name(char name[32], uint64_t id);
 uint64_t index_run_bytes(const struct index_run *r); /* of the file */
 size_t index_run_memory(const struct index_run *r);
 
@@ -80,14 +79,15 @@ bool index_run_read(struct index_run *r, uint32_t number, struct index_page *pag
 struct index_writer;
 
 /* Write a run of at most r->mapped pages. done: number of pages that can be read, updated while
- * writing; NULL: there is no reader before the end. */
-struct index_writer *index_writer_open(struct index_run *r, int dir, _Atomic uint32_t *done);
+ * writing. cancel: stop as soon as possible, with ECANCELED. NULL with errno. */
+struct index_writer *index_writer_open(struct index_run *r, int dir, _Atomic uint32_t *done,
+                                       atomic_bool *cancel);
 
-/* Keys in ascending order. */
+/* Keys in ascending order. False with errno. */
 bool index_writer_add(struct index_writer *w, struct digest key);
 
-/* Complete the file, sync it, and free the writer. False, with errno set, if something failed
- * before or now; the file is then deleted. */
+/* Complete the file, sync it, and free the writer. Unless ok, or if this fails, false with errno;
+ * the file is then deleted. */
 bool index_writer_close(struct index_writer *w, bool ok);
 
 #endif

@@ -75,33 +75,33 @@ static void sort(struct digest *keys, size_t n)
     }
 }
 
+/* The number of slots from here to the next free one. */
+static size_t cluster_at(const struct index_table *t, size_t from)
+{
+    size_t n = 0;
+
+    while (from + n < t->slots && t->slot[from + n].hi | t->slot[from + n].lo)
+        n++;
+    return n;
+}
+
 bool index_table_list(const struct index_table *t, bool (*take)(void *context, struct digest key),
                       void *context)
 {
-    struct digest *cluster = NULL;
-    size_t capacity = 0;
+    size_t longest = 1, n;
+    struct digest *cluster;
     bool ok = true;
 
-    for (size_t i = 0; ok && i < t->slots; i++) {
-        size_t n = 0;
-
-        for (; t->slot[i].hi | t->slot[i].lo; i++, n++) {
-            if (n == capacity) {
-                struct digest *larger = realloc(cluster, (2 * capacity + 256) * sizeof *cluster);
-
-                if (!larger) {
-                    free(cluster);
-                    return false;
-                }
-                cluster = larger;
-                capacity = 2 * capacity + 256;
-            }
-            cluster[n] = t->slot[i];
-        }
+    for (size_t i = 0; i < t->slots; i += n + 1)
+        longest = (n = cluster_at(t, i)) > longest ? n : longest;
+    cluster = malloc(longest * sizeof *cluster);
+    for (size_t i = 0; cluster && ok && i < t->slots; i += n + 1) {
+        n = cluster_at(t, i);
+        memcpy(cluster, t->slot + i, n * sizeof *cluster);
         sort(cluster, n);
         for (size_t j = 0; ok && j < n; j++)
             ok = take(context, cluster[j]);
     }
     free(cluster);
-    return ok;
+    return ok && cluster;
 }

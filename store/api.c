@@ -3,7 +3,6 @@
 
 #include <ctype.h>
 #include <hiredis/hiredis.h>
-#include <libpq-fe.h>
 #include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,7 +27,8 @@ static bool starts(const char *text, const char *scheme)
 static const struct backend *find_backend(const char *text)
 {
     for (size_t i = 0; i < BACKENDS; i++)
-        if (starts(text, backends[i]->scheme) || starts(text, backends[i]->also))
+        if (starts(text, backends[i]->scheme) || starts(text, backends[i]->also[0]) ||
+            starts(text, backends[i]->also[1]))
             return backends[i];
     return NULL;
 }
@@ -188,6 +188,29 @@ struct store_stats store_stats(const struct store *store)
     return store->stats;
 }
 
+bool store_parse_keys(const char *address, struct keys_address *parts, char *why, size_t size)
+{
+    struct store store = {.backend = &backend_keys};
+    bool ok = read_address(&store, address, why, size);
+
+    *parts = (struct keys_address){NULL};
+    if (ok && !(check_parameters(&store) && backend_keys.open(&store))) {
+        snprintf(why, size, "%s", store.failure);
+        ok = false;
+    }
+    if (ok) {
+        const char *field = url_value(&store.url, "field");
+
+        parts->path = strdup(store.url.path);
+        parts->field = field ? strdup(field) : NULL;
+        parts->delimiter = keyfile_delimiter(&store);
+    }
+    if (store.own)
+        backend_keys.close(&store);
+    url_close(&store.url);
+    return ok;
+}
+
 /* ---- answer ---- */
 
 struct store_question {
@@ -256,6 +279,11 @@ bool store_size(struct store *store, uint64_t *keys)
     return !store->unlisted && store_try(store, measure, keys);
 }
 
+bool store_is_hashed(const struct store *store)
+{
+    return store->backend->hashed;
+}
+
 struct listing {
     store_taker take;
     void *context;
@@ -271,15 +299,15 @@ static enum outcome list(struct store *store, void *work)
 bool store_list(struct store *store, store_taker take, void *context)
 {
     if (store->unlisted)
-        return store_refuse(store, "cannot list keys with list=no; remove it from the URL");
+        return store_refuse(store, store->backend->hashed
+                                       ? "cannot list keys: an index contains only their hashes"
+                                       : "cannot list keys with list=no; remove it from the URL");
     return store_try(store, list, &(struct listing){take, context});
 }
 
 /* The version of hiredis is known only at compile time. */
 void store_libraries(char *text, size_t size)
 {
-    int pq = PQlibVersion();
-
-    snprintf(text, size, "SQLite %s, libpq %d.%d, hiredis %d.%d.%d", sqlite3_libversion(),
-             pq / 10000, pq % 10000, HIREDIS_MAJOR, HIREDIS_MINOR, HIREDIS_PATCH);
+    snprintf(text, size, "SQLite %s, %s, hiredis %d.%d.%d", sqlite3_libversion(),
+             postgres_library(), HIREDIS_MAJOR, HIREDIS_MINOR, HIREDIS_PATCH);
 }

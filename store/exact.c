@@ -13,7 +13,7 @@ static bool open_directory(struct store *store)
     struct index_options options = {.memory = MEMORY, .read_only = true};
     char why[INDEX_MESSAGE];
 
-    store->unlisted = true; /* it has hashes, not keys */
+    store->unlisted = true;
     store->own = exact_open(store->url.path, &options, why);
     return store->own || store_refuse(store, "%s", why);
 }
@@ -53,12 +53,6 @@ static enum outcome size(struct store *store, uint64_t *keys)
     return STORE_OK;
 }
 
-static enum outcome list(struct store *store, store_taker take, void *context)
-{
-    (void)take, (void)context;
-    return store_fail(store, STORE_REFUSED, "cannot list keys: an index has their hashes only");
-}
-
 static const void *note(const struct store *store, size_t *bytes)
 {
     return exact_note(store->own, bytes);
@@ -73,12 +67,12 @@ static const char *const parameters[] = {NULL};
 
 const struct backend backend_exact = {.scheme = "exact",
                                       .form = "exact:DIR",
+                                      .hashed = true,
                                       .parameters = parameters,
                                       .open = open_directory,
                                       .connect = connect_to,
                                       .disconnect = disconnect,
                                       .answer = answer,
                                       .size = size,
-                                      .list = list,
                                       .note = note,
                                       .close = close_directory};

@@ -20,7 +20,8 @@
     "  weir dedup --state s.weir today.log >> new   lines that no earlier run passed\n"
 #define BUILD_MORE                                                                                 \
     "  weir build -o bad.weir hosts.txt         a set of lines\n"                                  \
-    "  weir build --fixed -o bad.weir hosts.txt   the same, smaller, read-only\n"
+    "  weir build --fixed -o bad.weir hosts.txt   the same, smaller, read-only\n"                  \
+    "  weir build --exact bad.exact hosts.txt   an exact set on disk\n"
 #define FILTER_MORE                                                                                \
     "  weir filter bad.weir -k 3 proxy.log      records whose field 3 is in the set\n"             \
     "  weir filter --keys hosts.txt proxy.log   build the set first\n"
@@ -70,7 +71,7 @@ static const struct command commands[] = {
      TAKES_FILTER | TAKES_FULL | TAKES_STATE | TAKES_DEDUP | TAKES_TIME | TAKES_AT | TAKES_WAIT |
          TAKES_MADE | TAKES_REJECTS | PASSES,
      cmd_dedup, DEDUP_MORE},
-    {"build", "-o F [OPTIONS] [FILE...]", "Build a filter file from keys",
+    {"build", "-o F|--exact DIR [OPTIONS] [FILE...]", "Build a filter file from keys",
      TAKES_FILTER | TAKES_FULL | TAKES_FILE | TAKES_FIXED | CHANGES, cmd_build, BUILD_MORE},
     {"filter", "[OPTIONS] F|--keys KEYFILE|--at URL [FILE...]",
      "Pass the records whose key is in a filter",

@@ -131,6 +131,11 @@ def test_a_directory_of_others_is_left_alone(here):
     (here / "photos").mkdir()
     (here / "photos" / "a.jpg").write_text("x")
     refused("dedup", "--exact", "photos", input="a\n", saying="a.jpg")
+    for name in "log-2026.txt", "run-0000000001.sh", "manifest.json":  # looks like a file of an index
+        (here / "photos" / "a.jpg").rename(here / "photos" / name)
+        refused("dedup", "--exact", "photos", input="a\n", saying="name a new directory")
+        assert [p.name for p in (here / "photos").iterdir()] == [name]
+        (here / "photos" / name).rename(here / "photos" / "a.jpg")
     (here / "file").write_text("x")
     refused("dedup", "--exact", "file", input="a\n", saying="Not a directory")
     refused("dedup", "--exact", "no/such/place", input="a\n", saying="No such file")
@@ -145,10 +150,45 @@ def test_info(here):
     refused("info", "empty", saying="not an exact index")
 
 
+def test_a_lost_or_damaged_file_is_refused(here):
+    run("dedup", *SMALLEST, input="a\nb\n")
+    run("dedup", *SMALLEST, input="c\n")
+    shutil.copytree("index", "whole")
+    for path in [p for p in (here / "whole").iterdir() if p.stat().st_size]:
+        for at in [None, *range(0, path.stat().st_size, 7)]:
+            damaged = bytearray(path.read_bytes())
+            if at is None:
+                (here / "index" / path.name).unlink()
+            else:
+                damaged[at] ^= 1
+                (here / "index" / path.name).write_bytes(damaged)
+            refused("dedup", *SMALLEST, input="c\n")
+            shutil.copy(path, here / "index")
+    assert run("dedup", *SMALLEST, input="c\nd\n").lines == ["d"]
+
+
+def test_a_long_path(here):
+    path = "/".join(["x" * 90] * 6)
+    (here / path).mkdir(parents=True)
+    assert run("dedup", "--exact", path + "/index", input="a\na\n").lines == ["a"]
+    assert (here / path / "index" / "manifest").exists()
+
+
+def test_build_makes_an_index_of_a_list(here):
+    run("build", "--exact", "index", "-q", input="a\nb\na\n")
+    run("build", "--exact", "index", "-q", input="c\n")
+    assert run("check", "--store", "exact:index", input="a\nc\nd\n").lines == ["a", "c"]
+    refused("build", "--exact", "index", "-o", "f", input="a\n", saying="remove -o")
+    refused("build", "--exact", "index", "--fixed", input="a\n", saying="--fixed")
+    refused("build", "--exact", "index", "-a", "bloom", input="a\n", saying="-a")
+
+
 def test_an_index_is_a_store(here):
     run("dedup", *SMALLEST, input=text(f"{i}" for i in range(20_000)))
     asked = [f"{i}" for i in range(19_990, 20_010)]
     assert run("check", "--store", "exact:index", input=text(asked)).lines == asked[:10]
+    many = [f"{i}" for i in range(0, 400_000, 3)]  # an approximate screen would err
+    assert run("check", "-m", "4K", "--store", "exact:index", input=text(many)).lines == many[:6667]
     run("build", "-q", "-o", "all.weir", input=text(f"{i}" for i in range(30_000)))
     assert run("filter", "--strict", "exact:index", "all.weir", input=text(asked)).lines == asked[:10]
     refused("check", "--store", "exact:index", "--ignore-case", input="a\n", saying="other keys")

@@ -14,6 +14,7 @@ static inline struct inputs options_inputs(const struct options *o, int from)
 
 int cmd_dedup(const struct options *o);
 int dedup_exact(const struct options *given); /* weir dedup --exact */
+int build_exact(const struct options *given); /* weir build --exact */
 int dedup_near(const struct options *o);      /* weir dedup --near */
 int cmd_build(const struct options *o);
 int cmd_filter(const struct options *o);

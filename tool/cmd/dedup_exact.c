@@ -1,4 +1,5 @@
-/* dedup_exact.c - weir dedup --exact DIR: the keys are in an index on disk. */
+/* dedup_exact.c - weir dedup --exact DIR and weir build --exact DIR: the keys are in an index on
+ * disk. */
 #include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
@@ -158,4 +159,15 @@ int dedup_exact(const struct options *given)
         status = run_exact(&o, &x);
     exact_close(x.index);
     return status;
+}
+
+int build_exact(const struct options *given)
+{
+    struct options o = *given;
+
+    if ((o.output.path && !refuse("-o", "DIR is the output; remove -o")) ||
+        (o.set.fixed && !refuse("--fixed", "an index is not a filter; remove --fixed")))
+        return EXIT_ERROR;
+    o.output.mute = true;
+    return dedup_exact(&o);
 }

@@ -316,8 +316,14 @@ static struct outlook measured(const struct entrant *e, bool weighed)
 #define HARDLY 1.1
 #define HARDLY_RATE 0.002
 
+static bool is_lower(double a, double b)
+{
+    return a * HARDLY + HARDLY_RATE < b;
+}
+
 /* Is a nearer to the limits than b? Lost records are compared first. Filters that hardly differ are
- * equal: the first one in the list is used. */
+ * equal: the first one in the list is used. The upper end of passed repeats may be 1 for all, if
+ * nothing is known about old keys: then the lower end decides. */
 static bool is_nearer(const struct outlook *a, const struct outlook *b, double lost)
 {
     bool keeps = a->lost.high <= lost, other = b->lost.high <= lost;
@@ -326,7 +332,10 @@ static bool is_nearer(const struct outlook *a, const struct outlook *b, double l
         return keeps;
     if (!keeps)
         return a->lost.high * HARDLY < b->lost.high;
-    return a->passed.high * HARDLY + HARDLY_RATE < b->passed.high;
+    if (a->meets || is_lower(a->passed.high, b->passed.high) ||
+        is_lower(b->passed.high, a->passed.high))
+        return is_lower(a->passed.high, b->passed.high);
+    return is_lower(a->passed.low, b->passed.low);
 }
 
 static uint32_t choose_among(const struct choice *choice, const struct candidates *list,

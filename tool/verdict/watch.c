@@ -26,7 +26,7 @@
 #define SOON 0.0625        /* of the records so far, at least, between the first two measurements */
 #define GROWTH 1.125       /* of the records between two looks at the keys that are kept */
 #define COUNTED_SHORT 1.06 /* the count of keys may be too low by so much */
-#define ROOM_TO_SPARE 1.15 /* times the needed memory: lines fill unevenly */
+#define ROOM_TO_SPARE 1.5  /* times the memory at which 1 % was evicted: lines fill unevenly */
 #define SET_TO_SPARE 1.02  /* the same, of sets */
 
 struct figures {
