@@ -3,7 +3,6 @@
 
 #include <ctype.h>
 #include <hiredis/hiredis.h>
-#include <libpq-fe.h>
 #include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -309,8 +308,6 @@ bool store_list(struct store *store, store_taker take, void *context)
 /* The version of hiredis is known only at compile time. */
 void store_libraries(char *text, size_t size)
 {
-    int pq = PQlibVersion();
-
-    snprintf(text, size, "SQLite %s, libpq %d.%d, hiredis %d.%d.%d", sqlite3_libversion(),
-             pq / 10000, pq % 10000, HIREDIS_MAJOR, HIREDIS_MINOR, HIREDIS_PATCH);
+    snprintf(text, size, "SQLite %s, %s, hiredis %d.%d.%d", sqlite3_libversion(),
+             postgres_library(), HIREDIS_MAJOR, HIREDIS_MINOR, HIREDIS_PATCH);
 }

@@ -58,6 +58,9 @@ extern const struct backend backend_sqlite, backend_postgres, backend_redis, bac
 /* delimiter= of an open store of this type. */
 char keyfile_delimiter(const struct store *store);
 
+/* The name and version of libpq. */
+const char *postgres_library(void);
+
 /* ---- retry.c ---- */
 
 /* Record why it failed, without secrets and line breaks. Returns the outcome. */

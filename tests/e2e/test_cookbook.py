@@ -20,7 +20,8 @@ from shown import is_shown, shortfall
 SOURCE = pathlib.Path(os.environ["WEIR_SOURCE"])
 DOCS = SOURCE / "docs"
 PACKAGE = pathlib.Path(WEIR).parent.parent / "bindings" / "python"
-ENGINES = {"rsyslog": ["rsyslogd", "logger"], "kafka": ["kcat"], "nats": ["nats-server", "go"], "nginx": ["nginx"]}
+ENGINES = {"rsyslog": ["rsyslogd", "logger"], "syslog-ng": ["syslog-ng", "logger"], "kafka": ["kcat"], "nats": ["nats-server", "go"], "nginx": ["nginx"]}
+MISSING = {"syslog-ng": "Debian's package conflicts with rsyslog"}
 BLOCK = re.compile(r"^```console( long)?\n(.*?)^```$", re.M | re.S)
 PAGES = [page for page in sorted(DOCS.rglob("*.md")) if BLOCK.search(page.read_text())]
 RECIPES = sorted((DOCS / "cookbook").glob("*.md"))
@@ -84,7 +85,7 @@ def test_commands_of_a_page_print_the_output_it_shows(page, here, private):
     if page.parent.name == "engines":
         for program in ENGINES.get(page.stem, []):
             if not shutil.which(program, path=os.environ["PATH"] + ":/usr/sbin"):
-                pytest.skip(f"{program} is not installed; scripts/setup long installs it")
+                pytest.skip(f"{program} is not installed; " + MISSING.get(page.stem, "scripts/setup long installs it"))
     pairs = private(examples(page))
     assert pairs or not LONG
     (here / "examples").symlink_to(SOURCE / "examples")

@@ -15,6 +15,8 @@ def exists(test):
     text = file.read_text() if file.is_file() else ""
     if file.suffix == ".py":
         return bool(re.search(rf"^def {name}\(", text, re.M)) and name.startswith("test_")
+    if file.suffix == ".go":
+        return bool(re.search(rf"^func {name}\(t ", text, re.M))
     if file.suffix == ".js":  # the name is the title, with underscores
         return name in {re.sub(r"\W+", "_", title) for title in re.findall(r"^test\('(.*?)',", text, re.M)}
     listed = name.removeprefix("property_")

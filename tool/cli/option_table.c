@@ -339,7 +339,7 @@ const struct option_row option_rows[] = {
     {"threads", 'j', "N", TAKES_CHECK | TAKES_SKETCH, "use N threads (default: 2)", NUMBER(threads, SHARDS_MAX), .expected = "a number from 1 to 256"},
     {"threads", 'j', "N", TAKES_TRUTH, "use N threads (default: one per processor, at most 16)", NUMBER(threads, SHARDS_MAX), .expected = "a number from 1 to 256"},
     {"shards", 0, "N", TAKES_THREADS, "divide the filter into N shards (default: one per thread)", NUMBER(shards, AT_SHARDS_MAX), .expected = "a number from 1 to 256, with --at to 1024"},
-    {"stats", 0, "text|json|none", TAKES_STATS, "print a summary on standard error (default: text on a terminal, else none)", WORD(verbosity.stats)},
+    {"stats", 0, "text|json|none", TAKES_STATS, "print a summary on standard error (default: one line on a terminal, else none)", WORD(verbosity.stats)},
     {"metrics", 0, "FILE", TAKES_OUTPUT, "write metrics for Prometheus to this file every 15 s", NULL, AT(verbosity.metrics)},
     {"verify", 0, NULL, TAKES_INFO, "check every byte of the file first", NULL, AT(verify)},
     {"verbose", 0, NULL, TAKES_VERSION, "also print build type, compiler, processor and libraries", NULL, AT(verbose)},

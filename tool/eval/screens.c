@@ -294,7 +294,7 @@ void screens_report(const struct screens *s)
     const struct tally *t = &s->tally;
 
     tell_skipped(t, &s->request->verbosity, s->request->inputs.count > 1);
-    if (style == STATS_TEXT) {
+    if (style == STATS_TEXT || style == STATS_LINE) {
         fprintf(stderr, "weir: %llu records, %llu of them of members",
                 (unsigned long long)t->records, (unsigned long long)t->seen);
         if (t->skipped)

@@ -142,8 +142,6 @@ bool pick_open(struct picker *p, const struct records *r)
     p->squeeze_spaces = r->ignore_space;
     p->strip_record = records_strip_cr(r);
     p->strip_field = p->strip_record || p->way == PICK_CSV; /* RFC 4180: its lines end in CR LF */
-    if (p->fold)
-        fold_case_open();
     if (r->key && !add_columns(p, r->key, "--key"))
         return false;
     p->keys = p->columns;

@@ -198,8 +198,6 @@ struct asker *asker_open(const char *url, const struct store_patience *p, const 
                                     .set_how = &a->networks,
                                     .interrupted = interrupted};
     signal(SIGPIPE, SIG_IGN); /* a store that hangs up; of the output, write.c sees EPIPE */
-    if (r->ignore_case)
-        fold_case_open();
     a->store = store_open(url, &options, why, sizeof why);
     if (a->store && !(can_hold_networks(a->store, r) && has_same_keys(a->store, r))) {
         asker_close(a);
