@@ -1,4 +1,4 @@
-/* batch_keys.h - the hashed keys of a batch. */
+/* batch_keys.h - the hashed keys of a batch (by_filter.c). */
 #ifndef WEIR_VERDICT_BATCH_KEYS_H
 #define WEIR_VERDICT_BATCH_KEYS_H
 
