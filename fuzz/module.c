@@ -188,15 +188,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     image_size = 0;
     for (int i = 0; i < 24 && in.left > 0; i++)
         command(&in);
-    require(stand_in_alike(STAND_IN_MASTER, STAND_IN_REPLICA));
     stand_in_defrag();
-    stand_in_reload();
-    require(stand_in_alike(STAND_IN_MASTER, STAND_IN_LOADED));
-    stand_in_rewrite();
-    require(stand_in_alike(STAND_IN_MASTER, STAND_IN_LOADED));
-    stand_in_copy();
-    require(stand_in_alike(STAND_IN_MASTER, STAND_IN_LOADED));
-    stand_in_flush();
-    require(stand_in_held() == 0);
+    require(stand_in_copies_alike());
     return 0;
 }

@@ -69,7 +69,7 @@ static enum outcome ask(struct store *store, unsigned question)
 }
 
 /* A connection that contains these bytes and then ends. */
-static redisContext *connect_to(const uint8_t *data, size_t size, int *server)
+static int connect_to(const uint8_t *data, size_t size, int *server)
 {
     int pair[2];
 
@@ -77,7 +77,7 @@ static redisContext *connect_to(const uint8_t *data, size_t size, int *server)
     require(write(pair[1], data, size) == (ssize_t)size);
     require(shutdown(pair[1], SHUT_WR) == 0);
     *server = pair[1];
-    return redisConnectFd(pair[0]);
+    return pair[0];
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -92,7 +92,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (size == 0 || size > 65536)
         return 0;
     require(url_open(&store.url, "redis://u:" PASSWORD "@h/k", form, why, sizeof why));
-    redis_adopt(&store, connect_to(data + 1, size - 1, &server));
+    wire_adopt(&redis.wire, connect_to(data + 1, size - 1, &server));
+    require(redis_read_replies(&store));
     store_extend(&store);
     if (ask(&store, data[0]) != STORE_OK)
         require_spec(&store);

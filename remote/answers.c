@@ -39,7 +39,9 @@ static struct node *redirected(struct remote *r, const struct node *from, const 
     if (!colon || *slot >= SLOTS || port == 0 || port > 65535 || (size_t)(colon - to) > sizeof host)
         return NULL;
     snprintf(host, sizeof host, "%.*s", (int)(colon - to) - 1, to + 1);
-    return node_at(r, *host && strcmp(host, "?") != 0 ? host : from->host, (int)port);
+    if (!*host || strcmp(host, "?") == 0)
+        return node_at(r, from->port ? from->host : "localhost", (int)port);
+    return node_at(r, host, (int)port);
 }
 
 static void follow(struct remote *r, const struct node *n, struct remote_command *c,
@@ -322,7 +324,7 @@ bool answers_take(struct remote *r, struct node *n)
 {
     struct reply_reader *replies = &n->connection.replies;
 
-    while (!r->failed && n->connection.fd >= 0) {
+    while (!r->failed && n->connection.wire.fd >= 0) {
         struct expected_reply e = {.kind = TO_ASKING};
         redisReply *reply;
 

@@ -9,7 +9,6 @@
 #include "client.h"
 
 #define NAME_MOST 400
-#define PORT 6379
 
 static bool refuse(char *why, size_t size, const char *spec)
 {
@@ -22,13 +21,10 @@ static bool refuse(char *why, size_t size, const char *spec)
 /* Add the node HOST, HOST:PORT or [ADDRESS]:PORT. */
 static bool add_host(struct remote *r, const char *from, const char *end)
 {
-    const char *close = *from == '[' ? memchr(from, ']', (size_t)(end - from)) : NULL;
-    const char *name = close ? from + 1 : from, *behind = close ? close : from;
-    const char *colon = memchr(behind, ':', (size_t)(end - behind));
-    const char *stop = close ? close : colon ? colon : end;
-    unsigned long port = colon ? strtoul(colon + 1, NULL, 10) : PORT;
-    char *host = stop == name ? strdup("localhost") : percent_decode(name, (size_t)(stop - name));
-    bool added = host && port > 0 && port < 65536 && node_at(r, host, (int)port);
+    char *host;
+    int port;
+    bool added = wire_split(from, end, &host, &port) && node_at(r, host, port) &&
+                 (!r->tls || tls_accept_host(r->tls, host));
 
     free(host);
     return added;
@@ -38,6 +34,8 @@ static bool add_hosts(struct remote *r, char *why, size_t size)
 {
     const char *at = r->url.host;
 
+    if (r->url.socket)
+        return node_at(r, at, 0) || refuse(why, size, "out of memory");
     for (;;) {
         const char *end = at + strcspn(at, ",");
 
@@ -53,7 +51,11 @@ static bool check_name(struct remote *r, char *why, size_t size)
 {
     const char *name = r->url.path;
 
-    if (!*name || r->url.parameters > 0 || r->url.odd)
+    for (int i = 0; i < r->url.parameters; i++)
+        if (!tls_is_parameter(r->url.parameter[i].name) ||
+            url_value(&r->url, r->url.parameter[i].name) != r->url.parameter[i].value)
+            return refuse(why, size, "invalid address; expected " REMOTE_FORM);
+    if (!*name || r->url.odd)
         return refuse(why, size, "invalid address; expected " REMOTE_FORM);
     if (strlen(name) > NAME_MOST || strpbrk(name, "{}"))
         return refuse(why, size,
@@ -67,10 +69,11 @@ static bool read_address(struct remote *r, const char *text, char *why, size_t s
     struct url_form form = {.example = REMOTE_FORM, .network = true, .shown = shown};
     const char *secret = getenv("REDISCLI_AUTH");
 
-    if (strncasecmp(text, "redis:", 6) != 0)
+    if (strncasecmp(text, "redis:", 6) != 0 && strncasecmp(text, "rediss:", 7) != 0 &&
+        strncasecmp(text, "redis+unix:", 11) != 0)
         return refuse(why, size, "--at takes the address of a server: " REMOTE_FORM);
     if (!url_open(&r->url, text, form, why, size) || !check_name(r, why, size) ||
-        !add_hosts(r, why, size))
+        !redis_tls(&r->url, &r->tls, why, size) || !add_hosts(r, why, size))
         return false;
     if (r->url.password || (secret && *secret))
         r->password = strdup(r->url.password ? r->url.password : secret);
@@ -175,6 +178,7 @@ void remote_close(struct remote *r)
     free(r->password);
     free(r->node);
     free(r->lane);
+    tls_close(r->tls);
     url_close(&r->url);
     free(r);
 }

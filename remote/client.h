@@ -85,7 +85,7 @@ struct expected_reply {
 
 struct node {
     char *host;
-    int port;
+    int port;      /* 0: host is the path of a socket */
     char name[96]; /* host and port, for messages */
     struct connection connection;
     struct expected_reply *expected; /* a ring buffer of `room` entries */
@@ -103,6 +103,7 @@ struct node {
 struct remote {
     struct url url;
     char *password;
+    struct tls *tls; /* NULL: without TLS */
     struct remote_options options;
 
     pthread_t thread;
@@ -143,7 +144,10 @@ struct node *node_at(struct remote *r, const char *host, int port);
 void node_connect(struct remote *r, struct node *n);
 bool node_is_ready(const struct node *n);
 
-/* Close the connection, with a reason. Commands in flight are sent again. */
+/* Close the connection, with a reason. Commands in flight are sent again. node_lose() uses the
+ * reason of the connection. If that will not pass, and no server has replied yet, the client fails.
+ */
+void node_lose(struct remote *r, struct node *n, const char *what);
 void node_drop(struct remote *r, struct node *n, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 void node_free(struct node *n);

@@ -2,168 +2,58 @@
 #include "connection.h"
 
 #include <errno.h>
-#include <netdb.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
-#define READ_AT_ONCE (64 << 10) /* bytes */
-#define OUT_KEPT (4 << 20)      /* bytes; a larger buffer is freed when it is empty */
+/* ---- a connection ---- */
 
-static bool fail(const char **why, int error)
+static bool fail(struct connection *c, const char *why)
 {
-    *why = strerror(error);
+    snprintf(c->wire.why, sizeof c->wire.why, "%s", why);
     return false;
 }
 
-/* ---- connecting ---- */
-
-static struct addrinfo *look_up(const char *host, int port, const char **why)
+static bool begin(struct connection *c, const struct place *p, unsigned attempt)
 {
-    struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICSERV}, *found;
-    char service[16];
-    int error;
-
-    snprintf(service, sizeof service, "%d", port);
-    error = getaddrinfo(host, service, &hints, &found);
-    if (error)
-        *why = error == EAI_SYSTEM ? strerror(errno) : gai_strerror(error);
-    return error ? NULL : found;
-}
-
-static bool begin_at(struct connection *c, const struct addrinfo *a, const char **why)
-{
-    int one = 1;
-
-    c->fd = socket(a->ai_family, a->ai_socktype | SOCK_NONBLOCK | SOCK_CLOEXEC, a->ai_protocol);
-    if (c->fd < 0)
-        return fail(why, errno);
-    setsockopt(c->fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
-    c->connecting = true;
-    if (connect(c->fd, a->ai_addr, a->ai_addrlen) == 0 || errno == EINPROGRESS || errno == EINTR)
-        return true;
-    return fail(why, errno);
-}
-
-bool connection_begin(struct connection *c, const char *host, int port, unsigned attempt,
-                      const char **why)
-{
-    struct addrinfo *all = look_up(host, port, why), *one = all;
+    const char *why = "";
+    struct addrinfo *all, *one;
     unsigned n = 0;
 
-    *c = (struct connection){.fd = -1};
+    if (p->port == 0)
+        return wire_connect_path(&c->wire, p->host);
+    all = one = wire_look_up(p->host, p->port, &why);
     if (!all)
-        return false;
+        return fail(c, why);
     for (const struct addrinfo *a = all; a; a = a->ai_next)
         n++;
     for (attempt %= n; attempt > 0; attempt--)
         one = one->ai_next;
-    bool begun = begin_at(c, one, why);
+    bool begun = wire_connect(&c->wire, one, p->tls, p->host);
     freeaddrinfo(all);
-    if (begun && !reply_open(&c->replies))
-        begun = fail(why, ENOMEM);
-    if (!begun)
-        connection_close(c);
     return begun;
+}
+
+bool connection_begin(struct connection *c, const struct place *p, unsigned attempt)
+{
+    *c = (struct connection){.wire.fd = -1};
+    if (begin(c, p, attempt) && (reply_open(&c->replies) || fail(c, strerror(ENOMEM))))
+        return true;
+    connection_close(c);
+    return false;
 }
 
 void connection_close(struct connection *c)
 {
-    if (c->fd >= 0)
-        close(c->fd);
-    if (c->out)
-        explicit_bzero(c->out, c->room); /* may contain a password */
-    free(c->out);
+    wire_close(&c->wire);
     reply_close(&c->replies);
-    *c = (struct connection){.fd = -1};
 }
 
-bool connection_settle(struct connection *c, const char **why)
+bool connection_receive(struct connection *c, size_t *came)
 {
-    int error = 0;
-    socklen_t size = sizeof error;
+    char bytes[WIRE_READ];
 
-    if (getsockopt(c->fd, SOL_SOCKET, SO_ERROR, &error, &size) != 0)
-        error = errno;
-    if (error)
-        return fail(why, error);
-    c->connecting = false;
-    return true;
-}
-
-/* ---- bytes ---- */
-
-size_t connection_unsent(const struct connection *c)
-{
-    return c->size - c->sent;
-}
-
-static void move_to_front(struct connection *c)
-{
-    memmove(c->out, c->out + c->sent, c->size - c->sent);
-    c->size -= c->sent;
-    c->sent = 0;
-}
-
-bool connection_put(struct connection *c, const char *bytes, size_t size)
-{
-    if (c->sent > 0 && c->size + size > c->room)
-        move_to_front(c);
-    if (c->size + size > c->room) {
-        size_t room = 2 * (c->size + size);
-        char *more = realloc(c->out, room);
-
-        if (!more)
-            return false;
-        c->out = more;
-        c->room = room;
-    }
-    memcpy(c->out + c->size, bytes, size);
-    c->size += size;
-    return true;
-}
-
-bool connection_send(struct connection *c, const char **why)
-{
-    while (c->sent < c->size) {
-        ssize_t n = send(c->fd, c->out + c->sent, c->size - c->sent, MSG_NOSIGNAL);
-
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return errno == EAGAIN || errno == EWOULDBLOCK || fail(why, errno);
-        c->sent += (size_t)n;
-    }
-    c->size = c->sent = 0;
-    if (c->room > OUT_KEPT) {
-        free(c->out);
-        c->out = NULL;
-        c->room = 0;
-    }
-    return true;
-}
-
-bool connection_receive(struct connection *c, size_t *came, const char **why)
-{
-    char bytes[READ_AT_ONCE];
-    ssize_t n;
-
-    *came = 0;
-    do
-        n = recv(c->fd, bytes, sizeof bytes, 0);
-    while (n < 0 && errno == EINTR);
-    if (n < 0)
-        return errno == EAGAIN || errno == EWOULDBLOCK || fail(why, errno);
-    *why = "connection closed";
-    if (n == 0)
-        return false;
-    *came = (size_t)n;
-    *why = "reply too long";
-    return reply_feed(&c->replies, bytes, (size_t)n);
+    return wire_receive(&c->wire, bytes, came) &&
+           (reply_feed(&c->replies, bytes, *came) || fail(c, "reply too long"));
 }
 
 /* ---- replies: hiredis parses them, and calls these functions to create the objects ---- */

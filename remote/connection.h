@@ -9,6 +9,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "store/wire.h"
+
 /* ---- replies ---- */
 
 /* The expected type of the next reply. */
@@ -37,32 +39,27 @@ bool reply_feed(struct reply_reader *r, const char *bytes, size_t size);
 enum reply_kind { REPLY_NONE, REPLY_VERDICTS, REPLY_OBJECT, REPLY_GARBAGE };
 enum reply_kind reply_next(struct reply_reader *r, redisReply **object);
 
-/* ---- bytes ---- */
+/* ---- a connection ---- */
 
 struct connection {
-    int fd;          /* -1: not connected */
-    bool connecting; /* connect() is in progress */
-    char *out;       /* `size` bytes to send, of which `sent` are sent */
-    size_t size, sent, room;
+    struct wire wire;
     struct reply_reader replies;
 };
 
-/* Start connecting to one of the addresses of a host; each attempt uses the next one. False if it
- * failed; *why is a constant text. */
-bool connection_begin(struct connection *c, const char *host, int port, unsigned attempt,
-                      const char **why);
+/* The place of a server: a host and its port, or the path of a socket, without a port. */
+struct place {
+    const char *host;
+    int port;              /* 0: host is a path */
+    const struct tls *tls; /* NULL: no TLS */
+};
+
+/* Start connecting to one of the addresses of a host; each attempt uses the next one. The place
+ * outlives the connection. False if it failed; see wire.why. */
+bool connection_begin(struct connection *c, const struct place *p, unsigned attempt);
 void connection_close(struct connection *c);
 
-/* Finish connecting when the socket is writable. */
-bool connection_settle(struct connection *c, const char **why);
-
-/* Append bytes to send. False if out of memory. */
-bool connection_put(struct connection *c, const char *bytes, size_t size);
-size_t connection_unsent(const struct connection *c);
-
-/* Send and receive without waiting. False if the connection is lost or a reply is too long. *came:
+/* Receive replies without waiting. False if the connection is lost or a reply is too long. *came:
  * bytes received. */
-bool connection_send(struct connection *c, const char **why);
-bool connection_receive(struct connection *c, size_t *came, const char **why);
+bool connection_receive(struct connection *c, size_t *came);
 
 #endif

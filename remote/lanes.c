@@ -146,7 +146,7 @@ void lane_send(struct remote *r, struct lane *l)
     for (struct remote_command *c = l->first; c && l->unfinished < max; c = c->next) {
         if (c->state != COMMAND_QUEUED)
             continue;
-        if (connection_unsent(&n->connection) > UNSENT_MOST)
+        if (wire_unsent(&n->connection.wire) > UNSENT_MOST)
             return;
         if (!send_one(r, l, c, n)) {
             node_drop(r, n, "out of memory");

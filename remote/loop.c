@@ -1,5 +1,6 @@
 /* loop.c - the thread that sends and receives. It waits only in poll(), without the lock. */
 #include <poll.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,9 +14,10 @@
 #define LOOK_EVERY 20 /* milliseconds between two checks while commands are waiting */
 #define IDLE 500      /* milliseconds otherwise */
 #define STEP_MOST                                                                                  \
-    0.25                     /* seconds that patience loses between two looks: a process that was  \
-                              * stopped, as on a laptop that slept, has not waited */
-#define AFTER_SIGNAL 1.0     /* seconds of patience left when the run is to end */
+    0.25                 /* seconds that patience loses between two looks: a process that was      \
+                          * stopped, as on a laptop that slept, has not waited */
+#define AFTER_SIGNAL 1.0 /* seconds of patience left when the run is to end */
+#define NO_HANDSHAKE "no answer to the TLS handshake; use redis:// if this port does not use TLS"
 #define FIRST_REPLY_MOST 5.0 /* seconds for the first reply of a run: its address may be wrong */
 
 /* ---- giving up ---- */
@@ -111,6 +113,14 @@ static void describe_silence(struct remote *r, const struct lane *l)
 {
     const struct node *n = l->asked ? l->asked : r->owner[l->slot];
 
+    for (uint32_t i = 0; i < r->nodes; i++) {
+        const struct wire *w = &r->node[i]->connection.wire;
+
+        if (w->fd >= 0 && w->stage == WIRE_SHAKING) {
+            snprintf(r->problem, sizeof r->problem, "%s: " NO_HANDSHAKE, r->node[i]->name);
+            return;
+        }
+    }
     if (n || !r->known)
         snprintf(r->problem, sizeof r->problem, "%s: incomplete reply", n ? n->name : r->url.name);
     else
@@ -140,12 +150,17 @@ static void look_at_nodes(struct remote *r)
 
     for (uint32_t i = 0; i < r->nodes; i++) {
         struct node *n = r->node[i];
-        bool waiting = n->connection.fd >= 0 && (n->connection.connecting || n->count > 0);
+        const struct wire *w = &n->connection.wire;
+        bool waiting = w->fd >= 0 && (w->stage != WIRE_OPEN || n->count > 0);
 
-        if (waiting && r->clock - n->alive > most)
+        if (!waiting || r->clock - n->alive <= most)
+            continue;
+        if (w->stage == WIRE_SHAKING)
+            node_drop(r, n, NO_HANDSHAKE);
+        else
             node_drop(r, n,
-                      n->connection.connecting ? "cannot connect within %.3g s"
-                                               : "no answer within %.3g s",
+                      w->stage == WIRE_OPEN ? "no answer within %.3g s"
+                                            : "cannot connect within %.3g s",
                       most);
     }
 }
@@ -173,8 +188,6 @@ static void ask_replicas(struct remote *r, struct node *n)
 
 static void send_all(struct remote *r)
 {
-    const char *why = "";
-
     for (uint32_t i = 0; i < r->lanes; i++)
         if (r->lane[i].first)
             lane_send(r, &r->lane[i]);
@@ -182,29 +195,31 @@ static void send_all(struct remote *r)
         struct node *n = r->node[i];
 
         ask_replicas(r, n);
-        if (node_is_ready(n) && connection_unsent(&n->connection) > 0 &&
-            !connection_send(&n->connection, &why))
-            node_drop(r, n, "%s", why);
+        if (node_is_ready(n) && wire_unsent(&n->connection.wire) > 0 &&
+            !wire_send(&n->connection.wire))
+            node_lose(r, n, "");
     }
 }
 
 static void handle(struct remote *r, struct node *n, short events)
 {
-    const char *why = "";
+    struct wire *w = &n->connection.wire;
+    bool connecting = w->stage == WIRE_CONNECTING;
     size_t came = 0;
 
-    if (n->connection.fd < 0 || !events)
+    if (w->fd < 0 || !events)
         return;
-    if (n->connection.connecting) {
-        if (!connection_settle(&n->connection, &why))
-            node_drop(r, n, "cannot connect: %s", why);
-        n->alive = r->clock;
+    if (w->stage != WIRE_OPEN) {
+        if (!wire_settle(w))
+            node_lose(r, n, w->stage == WIRE_CONNECTING ? "cannot connect: " : "");
+        else if (connecting || w->stage == WIRE_OPEN)
+            n->alive = r->clock;
         return;
     }
     if (!(events & ~POLLOUT))
         return;
-    if (!connection_receive(&n->connection, &came, &why)) {
-        node_drop(r, n, "%s", why);
+    if (!connection_receive(&n->connection, &came)) {
+        node_lose(r, n, "");
         return;
     }
     if (came > 0) {
@@ -229,12 +244,9 @@ static bool wait_for_events(struct remote *r, struct pollfd *list, uint32_t *n)
     *n = r->nodes;
     list[0] = (struct pollfd){.fd = r->wake, .events = POLLIN};
     for (uint32_t i = 0; i < *n; i++) {
-        const struct connection *c = &r->node[i]->connection;
-        bool writing = c->connecting || connection_unsent(c) > 0;
+        const struct wire *w = &r->node[i]->connection.wire;
 
-        list[i + 1] = (struct pollfd){.fd = c->fd, .events = POLLIN};
-        if (writing)
-            list[i + 1].events |= POLLOUT;
+        list[i + 1] = (struct pollfd){.fd = w->fd, .events = wire_events(w)};
     }
     pthread_mutex_unlock(&r->lock);
     came = poll(list, *n + 1, time);
@@ -251,8 +263,12 @@ void *remote_loop(void *remote)
 {
     struct remote *r = remote;
     struct pollfd *list = calloc(NODES_MOST + 1, sizeof *list);
+    sigset_t pipe;
     uint32_t n;
 
+    sigemptyset(&pipe); /* OpenSSL sends without MSG_NOSIGNAL */
+    sigaddset(&pipe, SIGPIPE);
+    pthread_sigmask(SIG_BLOCK, &pipe, NULL);
     pthread_mutex_lock(&r->lock);
     if (!list)
         remote_give_up(r, "out of memory");

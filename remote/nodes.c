@@ -32,8 +32,12 @@ struct node *node_at(struct remote *r, const char *host, int port)
         return NULL;
     }
     n->port = port;
-    n->connection.fd = -1;
-    snprintf(n->name, sizeof n->name, strchr(host, ':') ? "[%.80s]:%d" : "%.80s:%d", host, port);
+    n->connection.wire.fd = -1;
+    if (port == 0)
+        snprintf(n->name, sizeof n->name, "%.90s", host);
+    else
+        snprintf(n->name, sizeof n->name, strchr(host, ':') ? "[%.80s]:%d" : "%.80s:%d", host,
+                 port);
     r->node[r->nodes++] = n;
     return n;
 }
@@ -48,7 +52,7 @@ void node_free(struct node *n)
 
 bool node_is_ready(const struct node *n)
 {
-    return n->connection.fd >= 0 && !n->connection.connecting;
+    return n->connection.wire.fd >= 0 && n->connection.wire.stage == WIRE_OPEN;
 }
 
 static bool log_in(struct remote *r, struct node *n)
@@ -82,16 +86,16 @@ static bool ask_protocol(struct node *n)
 
 void node_connect(struct remote *r, struct node *n)
 {
-    const char *why;
+    const struct place place = {n->host, n->port, r->tls};
     bool begun;
 
-    if (n->connection.fd >= 0 || r->clock < n->not_before)
+    if (n->connection.wire.fd >= 0 || r->clock < n->not_before)
         return;
-    begun = connection_begin(&n->connection, n->host, n->port, n->attempts++, &why);
+    begun = connection_begin(&n->connection, &place, n->attempts++);
     remote_has_waited(r); /* for the resolver */
     n->alive = r->clock;
     if (!begun)
-        node_drop(r, n, "cannot connect: %s", why);
+        node_lose(r, n, "cannot connect: ");
     else if (!log_in(r, n) || !ask_protocol(n))
         node_drop(r, n, "out of memory");
 }
@@ -111,7 +115,7 @@ bool node_put(struct node *n, const char *bytes, size_t size, struct expected_re
         n->first = 0;
         n->room = room;
     }
-    if (!connection_put(&n->connection, bytes, size))
+    if (!wire_put(&n->connection.wire, bytes, size))
         return false;
     n->expected[(n->first + n->count++) % n->room] = e;
     return true;
@@ -159,6 +163,15 @@ void node_drop(struct remote *r, struct node *n, const char *format, ...)
     n->not_before = r->clock + n->pause;
     r->figures.reconnects++;
     slots_soon(r);
+}
+
+void node_lose(struct remote *r, struct node *n, const char *what)
+{
+    const struct wire *w = &n->connection.wire;
+
+    if (w->refused && !r->answered)
+        remote_give_up(r, "%s: %s%s", n->name, what, w->why);
+    node_drop(r, n, "%s%s", what, w->why);
 }
 
 /* ---- slots ---- */
@@ -245,7 +258,14 @@ static bool take_range(struct remote *r, const struct node *from, const redisRep
         return false;
     host = master->element[0]->type == REDIS_REPLY_STRING ? master->element[0]->str : "";
     if (!*host || strcmp(host, "?") == 0)
-        host = from->host;
+        host = from->port ? from->host : "localhost";
+    if (master->element[1]->integer == 0) {
+        remote_give_up(r,
+                       "%s: the cluster reports no port; on servers with TLS only, set "
+                       "'tls-cluster yes'",
+                       from->name);
+        return true;
+    }
     n = node_at(r, host, (int)master->element[1]->integer);
     for (long long i = range->element[0]->integer; n && i <= range->element[1]->integer; i++)
         r->owner[i] = n;

@@ -17,7 +17,8 @@
 #include <weir/saved.h>
 
 #define REMOTE_SHARDS_MOST 1024
-#define REMOTE_FORM "redis://USER:PASSWORD@HOST:PORT/NAME"
+#define REMOTE_FORM                                                                                \
+    "redis://USER:PASSWORD@HOST:PORT/NAME, rediss:// for TLS or redis+unix:///SOCKET/NAME"
 
 struct remote;
 

@@ -3,7 +3,6 @@
 
 #include <ctype.h>
 #include <hiredis/hiredis.h>
-#include <libpq-fe.h>
 #include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,7 +27,8 @@ static bool starts(const char *text, const char *scheme)
 static const struct backend *find_backend(const char *text)
 {
     for (size_t i = 0; i < BACKENDS; i++)
-        if (starts(text, backends[i]->scheme) || starts(text, backends[i]->also))
+        if (starts(text, backends[i]->scheme) || starts(text, backends[i]->also[0]) ||
+            starts(text, backends[i]->also[1]))
             return backends[i];
     return NULL;
 }
@@ -188,6 +188,29 @@ struct store_stats store_stats(const struct store *store)
     return store->stats;
 }
 
+bool store_parse_keys(const char *address, struct keys_address *parts, char *why, size_t size)
+{
+    struct store store = {.backend = &backend_keys};
+    bool ok = read_address(&store, address, why, size);
+
+    *parts = (struct keys_address){NULL};
+    if (ok && !(check_parameters(&store) && backend_keys.open(&store))) {
+        snprintf(why, size, "%s", store.failure);
+        ok = false;
+    }
+    if (ok) {
+        const char *field = url_value(&store.url, "field");
+
+        parts->path = strdup(store.url.path);
+        parts->field = field ? strdup(field) : NULL;
+        parts->delimiter = keyfile_delimiter(&store);
+    }
+    if (store.own)
+        backend_keys.close(&store);
+    url_close(&store.url);
+    return ok;
+}
+
 /* ---- answer ---- */
 
 struct store_question {
@@ -285,8 +308,6 @@ bool store_list(struct store *store, store_taker take, void *context)
 /* The version of hiredis is known only at compile time. */
 void store_libraries(char *text, size_t size)
 {
-    int pq = PQlibVersion();
-
-    snprintf(text, size, "SQLite %s, libpq %d.%d, hiredis %d.%d.%d", sqlite3_libversion(),
-             pq / 10000, pq % 10000, HIREDIS_MAJOR, HIREDIS_MINOR, HIREDIS_PATCH);
+    snprintf(text, size, "SQLite %s, %s, hiredis %d.%d.%d", sqlite3_libversion(),
+             postgres_library(), HIREDIS_MAJOR, HIREDIS_MINOR, HIREDIS_PATCH);
 }

@@ -1,5 +1,8 @@
 /* keyfile.c - keys:FILE, a file of keys, one per line (or NUL-terminated).
  *
+ * field=1&delimiter=: selects the key in a line such as HASH:COUNT; field=1,3 joins fields with
+ * tabs. Without delimiter=, fields are separated by blanks. Quotes are not interpreted.
+ *
  * A file that is sorted by bytes is searched in place, in O(log n) and without memory. For any
  * other file a hash table of 16 to 48 bytes per key is built. The file must not be written to while
  * it is in use: mapped.c detects that, and lookups fail from then on. Renaming a new file over it
@@ -13,44 +16,97 @@
 #include <time.h>
 
 #include "backend.h"
-#include "key_index.h"
 #include "magic.h"
 #include "mapped.h"
 
 #define LISTED 1024 /* keys at once */
+#define FIELDS_MAX 16
 
 struct keyfile {
     struct mapped file;
-    char *folded;     /* a normalized copy that replaces the data; or NULL */
+    char *extracted;  /* a copy of the keys alone, which replaces the data; or NULL */
+    char *folded;     /* a normalized copy of those; or NULL */
     const char *data; /* all keys */
     size_t size;
     size_t keys;
-    char end; /* of a key */
+    char end;                   /* of a line */
+    uint32_t fields;            /* of the key; 0: the whole line */
+    uint32_t field[FIELDS_MAX]; /* their numbers, from 1 */
+    char delimiter;             /* 0: blanks */
+    size_t faulty;              /* the first line without the field, from 1; 0: none */
+    bool quoted;                /* it has one, in quotes */
     bool strip_cr;
     bool ready, sorted;
     double latency;
     unsigned long batch; /* keys of one call */
     struct key_index index;
+    void *set; /* of store_options.set, which replaces the data; or NULL */
 };
 
+/* The line that begins there. */
+static struct weir_bytes line_at(const struct keyfile *f, size_t at)
+{
+    const char *line = f->data + at, *stop = memchr(line, f->end, f->size - at);
+    size_t size = stop ? (size_t)(stop - line) : f->size - at;
+
+    return (struct weir_bytes){line, size - (f->strip_cr && size > 0 && line[size - 1] == '\r')};
+}
+
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\t';
+}
+
+/* Field `number` of a line; its data is NULL if there are fewer. */
+static struct weir_bytes field_of(const struct keyfile *f, struct weir_bytes line, uint32_t number)
+{
+    const char *at = line.data, *end = at + line.size;
+
+    for (uint32_t i = 1;; i++) {
+        while (!f->delimiter && at < end && is_blank(*at))
+            at++;
+        if (!f->delimiter && at == end)
+            return (struct weir_bytes){NULL, 0};
+        const char *start = at;
+        while (at < end && (f->delimiter ? *at != f->delimiter : !is_blank(*at)))
+            at++;
+        if (i == number)
+            return (struct weir_bytes){start, (size_t)(at - start)};
+        if (at == end)
+            return (struct weir_bytes){NULL, 0};
+        at++;
+    }
+}
+
+/* The key of the line that begins there: the line, or one field. If it is missing, the key is empty
+ * and begins at the end of the line. */
 static struct weir_bytes key_at(const void *context, uint64_t at)
 {
     const struct keyfile *f = context;
-    const char *key = f->data + at, *stop = memchr(key, f->end, f->size - at);
-    size_t size = stop ? (size_t)(stop - key) : f->size - at;
+    struct weir_bytes line = line_at(f, at);
+    struct weir_bytes key = f->fields ? field_of(f, line, f->field[0]) : line;
 
-    return (struct weir_bytes){key, size - (f->strip_cr && size > 0 && key[size - 1] == '\r')};
+    return key.data ? key : (struct weir_bytes){(const char *)line.data + line.size, 0};
 }
 
-/* The offset of the next key. */
+/* The offset of the next line. */
 static size_t key_after(const struct keyfile *f, struct weir_bytes key)
 {
     size_t end = (size_t)((const char *)key.data - f->data) + key.size;
+    const char *stop = end < f->size ? memchr(f->data + end, f->end, f->size - end) : NULL;
 
-    return end + 1 + (end < f->size && f->data[end] != f->end); /* a CR */
+    return stop ? (size_t)(stop - f->data) + 1 : f->size;
 }
 
 /* ---- searching ---- */
+
+/* Quotes would be part of the key, which no record has then. */
+static void check_field(struct keyfile *f, struct weir_bytes field, size_t line)
+{
+    f->quoted = field.size > 0 && *(const char *)field.data == '"';
+    if (!field.data || f->quoted)
+        f->faulty = line;
+}
 
 static bool is_sorted(struct keyfile *f)
 {
@@ -61,6 +117,8 @@ static bool is_sorted(struct keyfile *f)
     for (size_t at = 0; at < f->size; f->keys++) {
         struct weir_bytes key = key_at(f, at);
 
+        if (f->fields && !f->faulty)
+            check_field(f, field_of(f, line_at(f, at), f->field[0]), f->keys + 1);
         sorted = sorted && index_compare(before, key) <= 0;
         before = key;
         at = key_after(f, key);
@@ -115,6 +173,15 @@ struct key_question {
     enum outcome outcome;
 };
 
+static bool is_member(const struct store *store, struct weir_bytes key)
+{
+    const struct keyfile *f = store->own;
+
+    if (f->set)
+        return store->options.set->contains(f->set, key);
+    return f->sorted ? search(f, key) : index_find(&f->index, key, NULL);
+}
+
 static void find_all(void *context)
 {
     struct key_question *q = context;
@@ -128,19 +195,25 @@ static void find_all(void *context)
                 return;
             }
         }
-        bool member = f->sorted ? search(f, q->keys[i]) : index_find(&f->index, q->keys[i], NULL);
-        q->answers[i] = member ? WEIR_MEMBER : WEIR_OTHER;
+        q->answers[i] = is_member(q->store, q->keys[i]) ? WEIR_MEMBER : WEIR_OTHER;
     }
 }
 
-/* Call act(), which reads the keys, possibly in the mapped file. */
+/* Call act(), which reads the keys, possibly in the mapped file. False if that changed. */
+static bool read_text(const struct keyfile *f, void (*act)(void *context), void *context)
+{
+    if (!f->folded && !f->set && !f->extracted)
+        return mapped_read(&f->file, act, context);
+    act(context);
+    return true;
+}
+
+/* The same, with a message. */
 static enum outcome read_keys(struct store *store, void (*act)(void *context), void *context)
 {
     const struct keyfile *f = store->own;
 
-    if (f->folded)
-        act(context);
-    else if (!mapped_read(&f->file, act, context))
+    if (!read_text(f, act, context))
         return store_fail(
             store, STORE_REFUSED,
             "the file changed while it was in use; rename a new file over it instead");
@@ -217,6 +290,41 @@ static bool read_batch(const char *text, unsigned long *keys)
     return !text || (*text >= '1' && *text <= '9' && !*end);
 }
 
+static bool read_fields(const char *text, struct keyfile *f)
+{
+    char *end;
+
+    for (; text; text = *end ? end + 1 : NULL) {
+        unsigned long number = strtoul(text, &end, 10);
+
+        if (*text < '1' || *text > '9' || number > UINT32_MAX || (*end && *end != ',') ||
+            f->fields == FIELDS_MAX)
+            return false;
+        f->field[f->fields++] = (uint32_t)number;
+    }
+    return true;
+}
+
+static bool read_delimiter(const char *text, char *delimiter)
+{
+    if (text)
+        *delimiter = strcmp(text, "tab") == 0 || strcmp(text, "\\t") == 0 ? '\t' : *text;
+    return !text || (*text && (!text[1] || *delimiter == '\t') && *text != '\n');
+}
+
+static bool read_format(struct store *store, struct keyfile *f)
+{
+    const char *delimiter = url_value(&store->url, "delimiter");
+
+    if (!read_fields(url_value(&store->url, "field"), f))
+        return store_refuse(store, "invalid field=; use for example field=1 or field=1,3");
+    if (delimiter && !f->fields)
+        return store_refuse(store, "delimiter= without field=; add for example field=1");
+    return read_delimiter(delimiter, &f->delimiter) ||
+           store_refuse(store, "invalid delimiter=; use one byte, for example delimiter=: or "
+                               "delimiter=tab");
+}
+
 static bool open_file(struct store *store)
 {
     struct keyfile *f = store->own = calloc(1, sizeof *f);
@@ -225,12 +333,86 @@ static bool open_file(struct store *store)
         return store_refuse(store, "out of memory");
     f->file.fd = -1;
     f->end = store->options.nul ? '\0' : '\n';
+    store->unlisted |= store->options.set != NULL;
     f->strip_cr = store->options.strip_cr;
     if (!read_latency(url_value(&store->url, "latency"), &f->latency) ||
         !read_batch(url_value(&store->url, "batch"), &f->batch))
         return store_refuse(store,
                             "invalid latency or batch; use for example latency=1ms&batch=50");
-    return true;
+    return read_format(store, f);
+}
+
+static enum outcome refuse_line(struct store *store)
+{
+    const struct keyfile *f = store->own;
+
+    if (f->quoted)
+        return store_fail(
+            store, STORE_REFUSED,
+            "line %zu: the field is in quotes, which are not interpreted; remove them", f->faulty);
+    return store_fail(store, STORE_REFUSED,
+                      "line %zu has no field %s; --on-error skip leaves out such lines", f->faulty,
+                      url_value(&store->url, "field"));
+}
+
+/* A single field is found in place, which needs no memory. */
+static bool needs_copy(const struct store *store)
+{
+    const struct keyfile *f = store->own;
+
+    return f->fields > 1 ||
+           (f->fields && (store->options.fold || store->options.set || store->options.skipped));
+}
+
+/* A copy of the keys alone, one per line; lines without a field are left out, or end it. */
+static void extract(void *context)
+{
+    struct store *store = context;
+    struct keyfile *f = store->own;
+    char *copy = malloc(f->size + 1), *to = copy;
+    size_t line_number = 0;
+
+    for (size_t at = 0; copy && at < f->size && !f->faulty;) {
+        struct weir_bytes line = line_at(f, at), key = {"", 0};
+        char *start = to;
+
+        line_number++;
+        for (uint32_t i = 0; i < f->fields && key.data; i++) {
+            key = field_of(f, line, f->field[i]);
+            if (i > 0)
+                *to++ = '\t';
+            if (key.data)
+                to = mempcpy(to, key.data, key.size);
+        }
+        if (key.data)
+            *to++ = f->end;
+        else if (store->options.skipped)
+            ++*store->options.skipped;
+        if (key.data || !store->options.skipped)
+            check_field(f, key, line_number);
+        to = key.data ? to : start;
+        at = key_after(f, line);
+    }
+    f->extracted = copy;
+    f->data = copy;
+    f->size = copy ? (size_t)(to - copy) : 0;
+}
+
+/* After that, lines are keys. */
+static enum outcome extract_all(struct store *store)
+{
+    struct keyfile *f = store->own;
+
+    if (!mapped_read(&f->file, extract, store))
+        return store_fail(store, STORE_REFUSED, "the file changed while it was read; try again");
+    if (!f->extracted)
+        return store_fail(store, STORE_REFUSED, "out of memory");
+    if (f->faulty)
+        return refuse_line(store);
+    f->fields = 0;
+    f->strip_cr = false;
+    mapped_close(&f->file);
+    return STORE_OK;
 }
 
 /* Normalize case and white space, as for the keys of records. */
@@ -241,16 +423,44 @@ static void fold(void *context)
 
     f->folded = store->options.fold(store->options.how, f->data, &f->size);
     f->data = f->folded;
+    free(f->extracted);
+    f->extracted = NULL;
 }
 
 static enum outcome fold_all(struct store *store)
 {
     struct keyfile *f = store->own;
 
-    if (!mapped_read(&f->file, fold, store))
+    if (!read_text(f, fold, store))
         return store_fail(store, STORE_REFUSED, "the file changed while it was read; try again");
     if (!f->folded)
         return store_fail(store, STORE_REFUSED, "out of memory");
+    mapped_close(&f->file);
+    return STORE_OK;
+}
+
+static void make_set(void *context)
+{
+    struct store *store = context;
+    struct keyfile *f = store->own;
+    struct store_why why = {store->failure, sizeof store->failure};
+
+    f->set = store->options.set->open(store->options.set_how, f->data, f->size, why);
+}
+
+/* The file is not used after that. */
+static enum outcome replace_by_set(struct store *store)
+{
+    struct keyfile *f = store->own;
+    char why[sizeof store->failure];
+
+    if (!read_text(f, make_set, store))
+        return store_fail(store, STORE_REFUSED, "the file changed while it was read; try again");
+    if (!f->set) {
+        memcpy(why, store->failure, sizeof why);
+        return store_fail(store, STORE_REFUSED, "%s", why);
+    }
+    f->ready = true;
     mapped_close(&f->file);
     return STORE_OK;
 }
@@ -260,7 +470,7 @@ static void arrange(void *context)
     struct keyfile *f = context;
 
     f->sorted = is_sorted(f);
-    f->ready = f->sorted || make_table(f);
+    f->ready = !f->faulty && (f->sorted || make_table(f));
 }
 
 struct type_check {
@@ -309,14 +519,25 @@ static enum outcome make_ready(struct store *store)
     f->data = f->file.data;
     f->size = f->file.size;
     outcome = reject_foreign(store);
+    if (outcome == STORE_OK && needs_copy(store))
+        outcome = extract_all(store);
+    if (outcome == STORE_OK && store->options.set)
+        return replace_by_set(store);
     if (outcome == STORE_OK && store->options.fold)
         outcome = fold_all(store);
     if (outcome == STORE_OK)
         outcome = read_keys(store, arrange, f);
     if (outcome != STORE_OK || f->ready)
         return outcome;
+    if (f->faulty)
+        return refuse_line(store);
     return store_fail(store, STORE_REFUSED,
                       "out of memory for its keys; sort the file with LC_ALL=C sort");
+}
+
+char keyfile_delimiter(const struct store *store)
+{
+    return ((const struct keyfile *)store->own)->delimiter;
 }
 
 static void release(struct store *store)
@@ -330,14 +551,17 @@ static void close_file(struct store *store)
 
     mapped_close(&f->file);
     index_close(&f->index);
+    if (f->set)
+        store->options.set->close(f->set);
+    free(f->extracted);
     free(f->folded);
     free(f);
 }
 
-static const char *const parameters[] = {"latency", "batch", NULL};
+static const char *const parameters[] = {"field", "delimiter", "latency", "batch", NULL};
 
 const struct backend backend_keys = {.scheme = "keys",
-                                     .form = "keys:FILE",
+                                     .form = "keys:FILE?field=N&delimiter=C",
                                      .parameters = parameters,
                                      .open = open_file,
                                      .connect = make_ready,

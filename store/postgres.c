@@ -286,12 +286,21 @@ static enum outcome list(struct store *store, store_taker take, void *context)
     return outcome;
 }
 
+const char *postgres_library(void)
+{
+    static char text[32];
+    int version = PQlibVersion();
+
+    snprintf(text, sizeof text, "libpq %d.%d", version / 10000, version % 10000);
+    return text;
+}
+
 /* Parameters of libpq that name the server and database are not secret. */
 static const char *const parameters[] = {"table", "column", "host",    "hostaddr",
                                          "port",  "dbname", "service", NULL};
 
 const struct backend backend_postgres = {.scheme = "postgres",
-                                         .also = "postgresql",
+                                         .also = {"postgresql"},
                                          .form = "postgres://HOST/DATABASE?table=T&column=C",
                                          .network = true,
                                          .parameters = parameters,

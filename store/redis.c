@@ -1,4 +1,5 @@
-/* redis.c - redis://HOST:PORT/KEY, a set of Redis or Valkey.
+/* redis.c - redis://HOST:PORT/KEY, a set of Redis or Valkey; rediss:// with TLS, and
+ * redis+unix:///SOCKET/KEY.
  *
  * A batch is sent as several SMISMEMBER in one pipeline. Servers before 6.2 get one SISMEMBER per
  * key. A SCARD follows: if the server lost the set meanwhile, every key would be a non-member, so
@@ -22,6 +23,7 @@ static bool open_url(struct store *store)
     store->own = calloc(1, sizeof(struct redis));
     if (!store->own)
         return store_refuse(store, "out of memory");
+    ((struct redis *)store->own)->wire.fd = -1;
     return redis_address(store);
 }
 
@@ -29,7 +31,10 @@ static void close_url(struct store *store)
 {
     struct redis *r = store->own;
 
-    background_abandon(&r->beginning);
+    background_abandon(&r->looking_up);
+    wire_close(&r->wire);
+    tls_close(r->tls);
+    free(r->host);
     free(r->password);
     free(r);
 }
@@ -202,9 +207,11 @@ static enum outcome list(struct store *store, store_taker take, void *context)
 static const char *const parameters[] = {"db", NULL};
 
 const struct backend backend_redis = {.scheme = "redis",
+                                      .also = {"rediss", "redis+unix"},
                                       .form = "redis://HOST:PORT/KEY",
                                       .network = true,
                                       .parameters = parameters,
+                                      .knows = tls_is_parameter,
                                       .open = open_url,
                                       .connect = redis_connect,
                                       .disconnect = redis_disconnect,

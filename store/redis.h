@@ -5,7 +5,8 @@
 
 #include <hiredis/hiredis.h>
 
-#include "background.h"
+#include "backend.h"
+#include "wire.h"
 
 /* Max bytes of one reply: four times that of a lookup, some hundred times that of a list; chosen.
  */
@@ -13,8 +14,11 @@
 #define LIST_MOST (1 << 28)
 
 struct redis {
-    struct background *beginning; /* a connection in progress */
-    redisContext *context;
+    struct background *looking_up; /* the host */
+    struct wire wire;
+    redisReader *reader;  /* NULL: not connected */
+    struct tls *tls;      /* NULL: without TLS */
+    char *host;           /* without its port */
     char *password;       /* of the address, or of the environment */
     const char *database; /* number, or NULL */
     uint64_t members;     /* of the set at the last valid check; 0: unknown */
@@ -25,8 +29,8 @@ struct redis {
 /* Parse the address. False after store_refuse(). */
 bool redis_address(struct store *store);
 
-/* Use this connection, with limited replies. */
-void redis_adopt(struct store *store, redisContext *context);
+/* Read replies, with limits, from the connection. False if out of memory. */
+bool redis_read_replies(struct store *store);
 
 /* Connect, log in, check that the set exists. */
 enum outcome redis_connect(struct store *store);

@@ -1,12 +1,10 @@
 /* redis_connection.c - see redis.h. All waiting is poll() with the deadline of the attempt. A
  * connection that fails is closed; the next attempt opens a new one. The server is not trusted: all
  * replies are limited. */
-#include <errno.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 
 #include "redis.h"
 
@@ -16,13 +14,21 @@
 
 static enum outcome fail(struct store *store)
 {
-    const struct redis *r = store->own;
-    const char *text = r->context ? r->context->errstr : "out of memory";
+    const struct wire *w = &((struct redis *)store->own)->wire;
 
-    if (r->context && r->context->err == REDIS_ERR_OOM)
+    /* what is wrong with a certificate at the start may pass during a long run */
+    return store_fail(store, w->refused && !store->opened ? STORE_REFUSED : STORE_AGAIN, "%s",
+                      w->why);
+}
+
+static enum outcome fail_parser(struct store *store)
+{
+    const redisReader *reader = ((struct redis *)store->own)->reader;
+
+    if (reader->err == REDIS_ERR_OOM)
         return store_fail(store, STORE_REFUSED,
                           "its reply is too long for a set, or out of memory");
-    return store_fail(store, STORE_AGAIN, "%s", *text ? text : "the connection was lost");
+    return store_fail(store, STORE_AGAIN, "%s", reader->errstr);
 }
 
 enum outcome redis_fail_reply(struct store *store, const redisReply *reply)
@@ -42,48 +48,55 @@ enum outcome redis_fail_reply(struct store *store, const redisReply *reply)
 
 enum outcome redis_send(struct store *store, int n, const char **words, const size_t *sizes)
 {
-    redisContext *c = ((struct redis *)store->own)->context;
+    struct wire *w = &((struct redis *)store->own)->wire;
+    char *text = NULL;
+    long long size = redisFormatCommandArgv(&text, n, words, sizes);
+    bool queued = size >= 0 && wire_put(w, text, (size_t)size);
 
-    return redisAppendCommandArgv(c, n, words, sizes) == REDIS_OK ? STORE_OK : fail(store);
+    if (text)
+        redisFreeCommand(text);
+    return queued ? STORE_OK : store_fail(store, STORE_AGAIN, "out of memory");
 }
 
-/* Wait, then send and receive; adds the number of bytes received. */
-static enum outcome exchange(struct store *store, int *sent, size_t *came)
+/* Send, wait, and receive; adds the number of bytes received. */
+static enum outcome exchange(struct store *store, size_t *came)
 {
-    redisContext *c = ((struct redis *)store->own)->context;
-    size_t before = c->reader->len;
+    struct redis *r = store->own;
+    char bytes[WIRE_READ];
+    size_t n = 0;
     int events;
 
-    if (!*sent && redisBufferWrite(c, sent) != REDIS_OK)
+    if (wire_unsent(&r->wire) > 0 && !wire_send(&r->wire))
         return fail(store);
-    events = store_wait(store, c->fd, POLLIN | (*sent ? 0 : POLLOUT));
+    events = store_wait(store, r->wire.fd, wire_events(&r->wire));
     if (!events)
         return STORE_AGAIN;
-    if ((events & ~POLLOUT) && redisBufferRead(c) != REDIS_OK)
+    if ((events & ~POLLOUT) && !wire_receive(&r->wire, bytes, &n))
         return fail(store);
-    *came += c->reader->len - before;
+    if (n > 0 && redisReaderFeed(r->reader, bytes, n) != REDIS_OK)
+        return fail_parser(store);
+    *came += n;
     return STORE_OK;
 }
 
 enum outcome redis_next(struct store *store, size_t most, redisReply **reply)
 {
-    redisContext *c = ((struct redis *)store->own)->context;
+    struct redis *r = store->own;
     enum outcome outcome = STORE_OK;
     size_t came = 0;
-    int sent = 0;
 
     *reply = NULL;
     while (outcome == STORE_OK) {
         void *next = NULL;
 
-        if (redisGetReplyFromReader(c, &next) != REDIS_OK)
-            return fail(store);
+        if (redisReaderGetReply(r->reader, &next) != REDIS_OK)
+            return fail_parser(store);
         *reply = next;
         if (next)
             return STORE_OK;
         if (came > most)
             return store_fail(store, STORE_REFUSED, "its reply is too long for a set");
-        outcome = exchange(store, &sent, &came);
+        outcome = exchange(store, &came);
     }
     return outcome;
 }
@@ -152,31 +165,21 @@ enum outcome redis_check_members(struct store *store, uint64_t members, bool new
 
 /* ---- the address ---- */
 
-/* Split HOST, HOST:PORT or [ADDRESS]:PORT. The default host is localhost. False if the port is
- * invalid. */
-static bool split_host(const char *host, char **name, int *port)
-{
-    const char *close = *host == '[' ? strchr(host, ']') : NULL;
-    const char *from = close ? host + 1 : host, *end = close ? close : host + strcspn(host, ":");
-    const char *colon = strchr(end, ':');
-    unsigned long number = colon ? strtoul(colon + 1, NULL, 10) : 6379;
-
-    *port = (int)number;
-    *name = end == from ? strdup("localhost") : percent_decode(from, (size_t)(end - from));
-    return *name && number > 0 && number < 65536 && !strchr(host, ',');
-}
-
 bool redis_address(struct store *store)
 {
     struct redis *r = store->own;
     const char *secret = getenv("REDISCLI_AUTH");
-    char *name;
-    int port;
-    bool right = split_host(store->url.host, &name, &port) && *store->url.path;
+    char why[200];
+    int port = 0;
+    const char *host = store->url.host;
+    bool right = *store->url.path &&
+                 (store->url.socket ||
+                  (!strchr(host, ',') && wire_split(host, host + strlen(host), &r->host, &port)));
 
-    free(name);
     if (!right)
         return store_refuse(store, "invalid address of a set; expected %s", store->backend->form);
+    if (!redis_tls(&store->url, &r->tls, why, sizeof why))
+        return store_refuse(store, "%s", why);
     if (store->url.password || (secret && *secret))
         r->password = strdup(store->url.password ? store->url.password : secret);
     if (!secrets_add(&store->url.secrets, r->password, A_PASSWORD))
@@ -187,22 +190,31 @@ bool redis_address(struct store *store)
 
 /* ---- connecting ---- */
 
-/* Start connecting; host names are resolved here. */
-static void *begin(const char *host)
+struct looked_up {
+    struct addrinfo *list; /* NULL: see why */
+    const char *why;
+};
+
+static void *look_up(const char *place)
 {
-    redisContext *c = NULL;
-    char *name;
+    struct looked_up *found = calloc(1, sizeof *found);
+    char *host;
     int port;
 
-    if (split_host(host, &name, &port))
-        c = redisConnectNonBlock(name, port);
-    free(name);
-    return c;
+    if (found && wire_split(place, place + strlen(place), &host, &port)) {
+        found->list = wire_look_up(host, port, &found->why);
+        free(host);
+    }
+    return found;
 }
 
-static void discard(void *context)
+static void discard(void *result)
 {
-    redisFree(context);
+    struct looked_up *found = result;
+
+    if (found->list)
+        freeaddrinfo(found->list);
+    free(found);
 }
 
 #if HIREDIS_MAJOR < 1
@@ -230,44 +242,75 @@ static void bound_arrays(redisReader *reader)
 }
 #endif
 
-void redis_adopt(struct store *store, redisContext *context)
+bool redis_read_replies(struct store *store)
 {
     struct redis *r = store->own;
 
-    r->context = context;
-    if (context && context->reader)
-        bound_arrays(context->reader);
+    r->reader = redisReaderCreate();
+    if (r->reader)
+        bound_arrays(r->reader);
+    return r->reader;
 }
 
-static enum outcome begin_in_time(struct store *store)
+/* Wait until the connection is open. */
+static enum outcome settle(struct store *store, bool begun)
+{
+    struct wire *w = &((struct redis *)store->own)->wire;
+
+    while (begun && w->stage != WIRE_OPEN) {
+        if (!store_wait(store, w->fd, wire_events(w)))
+            return w->stage == WIRE_CONNECTING || store_now() < store->deadline
+                       ? STORE_AGAIN
+                       : store_fail(store, STORE_AGAIN,
+                                    "no answer to the TLS handshake within %g s; use redis:// if "
+                                    "this port does not use TLS",
+                                    store->options.timeout);
+        begun = wire_settle(w);
+    }
+    if (begun)
+        return STORE_OK;
+    if (w->stage == WIRE_SHAKING)
+        return fail(store);
+    return store_fail(store, STORE_AGAIN, "cannot connect: %s", w->why);
+}
+
+/* The addresses of a host in turn, until one accepts. */
+static enum outcome reach_one_of(struct store *store, const struct looked_up *found)
 {
     struct redis *r = store->own;
-    void *context;
+    enum outcome outcome = STORE_AGAIN;
 
-    if (!r->beginning)
-        r->beginning = background_start(begin, discard, store->url.host);
-    if (!r->beginning)
-        return fail(store);
-    if (!background_wait(store, &r->beginning, &context))
-        return STORE_AGAIN;
-    redis_adopt(store, context);
-    return !context || r->context->err ? fail(store) : STORE_OK;
+    if (!found->list)
+        return store_fail(store, STORE_AGAIN, "cannot connect: %s",
+                          found->why ? found->why : "out of memory");
+    for (const struct addrinfo *a = found->list; a; a = a->ai_next) {
+        outcome = settle(store, wire_connect(&r->wire, a, r->tls, r->host));
+        if (outcome == STORE_OK || r->wire.stage != WIRE_CONNECTING)
+            break;
+        wire_close(&r->wire);
+    }
+    return outcome;
 }
 
 static enum outcome reach(struct store *store)
 {
-    const struct redis *r = store->own;
-    int error = 0;
-    socklen_t size = sizeof error;
-    enum outcome outcome = begin_in_time(store);
+    struct redis *r = store->own;
+    void *found;
+    enum outcome outcome;
 
-    if (outcome != STORE_OK)
-        return outcome;
-    if (!store_wait(store, r->context->fd, POLLOUT))
+    if (store->url.socket)
+        return settle(store, wire_connect_path(&r->wire, store->url.host));
+    if (!r->looking_up)
+        r->looking_up = background_start(look_up, discard, store->url.host);
+    if (!r->looking_up)
+        return store_fail(store, STORE_AGAIN, "out of memory");
+    if (!background_wait(store, &r->looking_up, &found))
         return STORE_AGAIN;
-    if (getsockopt(r->context->fd, SOL_SOCKET, SO_ERROR, &error, &size) != 0)
-        error = errno;
-    return error ? store_fail(store, STORE_AGAIN, "cannot connect: %s", strerror(error)) : STORE_OK;
+    if (!found)
+        return store_fail(store, STORE_AGAIN, "out of memory");
+    outcome = reach_one_of(store, found);
+    discard(found);
+    return outcome;
 }
 
 /* A command with the reply OK. */
@@ -317,9 +360,11 @@ enum outcome redis_connect(struct store *store)
     uint64_t members = 0;
     enum outcome outcome;
 
-    if (r->context)
+    if (r->reader)
         return STORE_OK;
     outcome = reach(store);
+    if (outcome == STORE_OK && !redis_read_replies(store))
+        outcome = store_fail(store, STORE_AGAIN, "out of memory");
     if (outcome == STORE_OK)
         outcome = log_in(store);
     if (outcome == STORE_OK)
@@ -333,7 +378,8 @@ void redis_disconnect(struct store *store)
 {
     struct redis *r = store->own;
 
-    if (r->context)
-        redisFree(r->context);
-    r->context = NULL;
+    wire_close(&r->wire);
+    if (r->reader)
+        redisReaderFree(r->reader);
+    r->reader = NULL;
 }

@@ -4,6 +4,7 @@
  *   postgres://HOST/DATABASE?table=T&column=C
  *   redis://HOST:PORT/KEY                   a set of Redis or Valkey
  *   keys:FILE                               a file of keys, one per line
+ *   keys:FILE?field=1&delimiter=:           fields of its lines
  *   exact:DIR                               the index of weir dedup --exact
  *
  * Keys are bytes, and must be equal byte for byte. Most stores can count and list their keys;
@@ -20,15 +21,32 @@
 
 struct store;
 
+/* Where to write a message. */
+struct store_why {
+    char *text;
+    size_t size;
+};
+
+/* Answers for a file of keys, instead of equality of bytes. */
+struct store_set {
+    /* Make it from the text of the file. NULL after a message. */
+    void *(*open)(const void *how, const char *text, size_t size, struct store_why why);
+    bool (*contains)(const void *set, struct weir_bytes key);
+    void (*close)(void *set);
+};
+
 struct store_options {
     double timeout;    /* seconds for one call */
     unsigned attempts; /* per call; after a failure one per call until a call succeeds */
     bool nul;          /* files of keys: keys end with NUL, not with a line break */
     bool strip_cr;     /* files of keys: a CR at the end of a line is not part of the key */
+    uint64_t *skipped; /* files of keys: count lines without the field; NULL: they are an error */
     /* files of keys: normalize the text. Returns memory to free and its size, or NULL if out of
      * memory. May be NULL. */
     char *(*fold)(const void *how, const char *text, size_t *size);
     const void *how;
+    const struct store_set *set; /* files of keys: answers; others reject it. NULL: equal keys */
+    const void *set_how;
     bool (*interrupted)(void); /* whether to stop early; may be NULL */
 };
 
@@ -37,6 +55,16 @@ struct store_options {
 struct store *store_open(const char *url, const struct store_options *options, char *why,
                          size_t size);
 void store_close(struct store *store);
+
+/* The parts of keys:FILE?field=1&delimiter=:, for a program that reads the file itself. */
+struct keys_address {
+    char *path;     /* allocated */
+    char *field;    /* allocated; NULL: the whole line */
+    char delimiter; /* 0: blanks */
+};
+
+/* False and a message if it is invalid. */
+bool store_parse_keys(const char *address, struct keys_address *parts, char *why, size_t size);
 
 /* The URL without user and password. */
 const char *store_name(const struct store *store);

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 static bool refuse(char *why, size_t size, const char *spec)
 {
@@ -95,6 +96,26 @@ static bool hide_if_odd(struct url *u, const char *name)
     return secrets_add(&u->secrets, name, A_PASSWORD);
 }
 
+/* /SOCKET/PATH. An empty path, and the path of a socket alone, have no name. */
+static bool split_socket(struct url *u, const char *from, char *why, size_t size)
+{
+    const char *slash = strrchr(from, '/');
+    struct stat found;
+
+    if (*from != '/' || slash == from || !slash[1])
+        return refuse(why, size,
+                      "invalid address of a socket; expected redis+unix:///SOCKET/NAME, for "
+                      "example redis+unix:///run/redis/redis.sock/seen");
+    u->host = percent_decode(from, (size_t)(slash - from));
+    u->path = percent_decode(slash + 1, strlen(slash + 1));
+    if (!u->host || !u->path)
+        return refuse_percent(why, size);
+    if (stat(u->host, &found) == 0 && S_ISDIR(found.st_mode))
+        return refuse(why, size,
+                      "the address ends with the socket; add the name: redis+unix:///SOCKET/NAME");
+    return hide_if_odd(u, u->path) || refuse_memory(why, size);
+}
+
 static bool split_network(struct url *u, struct url_form form, char *why, size_t size)
 {
     const char *from = u->place + 2, *slash, *at, *host;
@@ -102,6 +123,7 @@ static bool split_network(struct url *u, struct url_form form, char *why, size_t
     if (strncmp(u->place, "//", 2) != 0)
         return refuse_form(form, why, size);
     slash = from + strcspn(from, "/");
+    u->socket = strlen(u->scheme) > 5 && strcmp(u->scheme + strlen(u->scheme) - 5, "+unix") == 0;
     at = memchr(from, '@', (size_t)(slash - from));
     host = at ? at + 1 : from;
     if (strchr(host, '@'))
@@ -110,6 +132,8 @@ static bool split_network(struct url *u, struct url_form form, char *why, size_t
             "invalid @, / or ? in a user, password or name of the address; write %40, %2F or %3F");
     if (at && !take_user(u, from, at, why, size))
         return false;
+    if (u->socket)
+        return split_socket(u, host, why, size);
     if (!are_hosts(host, slash))
         return refuse_form(form, why, size);
     u->host = strndup(host, (size_t)(slash - host));

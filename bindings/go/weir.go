@@ -18,7 +18,30 @@ package weir
 /*
 #cgo pkg-config: weir
 #include <stdlib.h>
-#include <weir.h>
+#include <weir/saved.h>
+
+// Whether a filter can record keys. A fixed set cannot.
+static bool can_observe(const weir_filter *f)
+{
+	char spec[WEIR_SPEC_MAX];
+	uint64_t traits = 0;
+
+	weir_config(f, spec, sizeof spec);
+	weir_spec_traits(WEIR_KIND_FILTER, spec, &traits, NULL);
+	return traits & WEIR_CAN_OBSERVE;
+}
+
+// The offset of the first filter in saved data: after the notes.
+static size_t skip_notes(const char *data, size_t size)
+{
+	struct weir_part part;
+	size_t at = 0;
+
+	while (weir_part_head(data + at, size - at, &part, sizeof part, NULL) == WEIR_OK &&
+	       part.kind == WEIR_PART_NOTE && part.size < size - at)
+		at += part.size;
+	return at;
+}
 
 // Keys in one block: key i ends at ends[i]. Go cannot pass pointers to pointers.
 static void process_packed(weir_filter *f, const char *data, const size_t *ends, size_t n,
@@ -45,9 +68,12 @@ import "C"
 import (
 	"fmt"
 	"io"
+	"os"
 	"runtime"
 	"strconv"
+	"strings"
 	"sync"
+	"syscall"
 	"time"
 	"unsafe"
 )
@@ -67,6 +93,17 @@ func errorOf(e *C.struct_weir_error) error {
 // ErrClosed is the panic value of a call on a closed Filter.
 var ErrClosed = fmt.Errorf("weir: the filter is closed")
 
+// ErrFixed is the panic value of a call that would change a fixed set, which was loaded from a file.
+var ErrFixed = fmt.Errorf("weir: a fixed set cannot be changed; build another one")
+
+// textOf returns a string for C, which ends at the first NUL. Free it.
+func textOf(what, text string) (*C.char, error) {
+	if strings.IndexByte(text, 0) >= 0 {
+		return nil, &Error{"invalid-argument", fmt.Sprintf("%s %q contains a NUL byte", what, text)}
+	}
+	return C.CString(text), nil
+}
+
 // Stats are statistics of a filter.
 type Stats struct {
 	Memory   uint64  // bytes of cells, at most memory=
@@ -82,14 +119,15 @@ type Stats struct {
 
 // Filter reports for each key whether it was observed before.
 type Filter struct {
-	mu   sync.Mutex
-	c    *C.weir_filter
-	data []byte     // keys of a batch
-	ends []C.size_t // and where each of them ends
+	mu    sync.Mutex
+	c     *C.weir_filter
+	fixed bool
+	data  []byte     // keys of a part of a batch
+	ends  []C.size_t // and where each of them ends
 }
 
 func wrap(c *C.weir_filter) *Filter {
-	f := &Filter{c: c}
+	f := &Filter{c: c, fixed: !bool(C.can_observe(c))}
 	runtime.SetFinalizer(f, (*Filter).Close)
 	return f
 }
@@ -97,7 +135,10 @@ func wrap(c *C.weir_filter) *Filter {
 // Open opens a filter from a spec, "NAME parameter=value ..."; see docs/filters.md. The empty spec
 // opens the default.
 func Open(spec string) (*Filter, error) {
-	text := C.CString(spec)
+	text, err := textOf("spec", spec)
+	if err != nil {
+		return nil, err
+	}
 	defer C.free(unsafe.Pointer(text))
 	var c *C.weir_filter
 	var e C.struct_weir_error
@@ -107,10 +148,45 @@ func Open(spec string) (*Filter, error) {
 	return wrap(c), nil
 }
 
+// keysAsGiven returns an error if the keys in saved data were changed before they were hashed, for
+// example by --ignore-case of the command. Keys that are used as given would match nothing.
+func keysAsGiven(data []byte) error {
+	var keys [C.WEIR_KEY_DESCRIPTION_MAX]C.char
+	if len(data) == 0 || C.weir_saved_key_description(unsafe.Pointer(&data[0]), C.size_t(len(data)), &keys[0], C.WEIR_KEY_DESCRIPTION_MAX) == 0 {
+		return nil
+	}
+	return &Error{"mismatch", fmt.Sprintf("the keys in this file were made with %s, but here keys are used as given", C.GoString(&keys[0]))}
+}
+
+// mapped calls check with the bytes of a file, and not at all if it cannot be mapped.
+func mapped(path string, check func([]byte) error) error {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil
+	}
+	defer file.Close()
+	about, err := file.Stat()
+	if err != nil || !about.Mode().IsRegular() || about.Size() == 0 {
+		return nil
+	}
+	data, err := syscall.Mmap(int(file.Fd()), 0, int(about.Size()), syscall.PROT_READ, syscall.MAP_PRIVATE)
+	if err != nil {
+		return nil
+	}
+	defer syscall.Munmap(data)
+	return check(data)
+}
+
 // Load loads the first filter of a file, which Save or the command wrote.
 func Load(path string) (*Filter, error) {
-	text := C.CString(path)
+	text, err := textOf("path", path)
+	if err != nil {
+		return nil, err
+	}
 	defer C.free(unsafe.Pointer(text))
+	if err := mapped(path, keysAsGiven); err != nil {
+		return nil, err
+	}
 	var c *C.weir_filter
 	var e C.struct_weir_error
 	if C.weir_load_file(&c, text, nil, &e) != C.WEIR_OK {
@@ -119,11 +195,15 @@ func Load(path string) (*Filter, error) {
 	return wrap(c), nil
 }
 
-// Unmarshal loads a filter from the bytes of Marshal.
+// Unmarshal loads the first filter from the bytes of Marshal or of a file.
 func Unmarshal(data []byte) (*Filter, error) {
 	if len(data) == 0 {
 		return nil, &Error{"truncated", "no bytes; use those of Marshal"}
 	}
+	if err := keysAsGiven(data); err != nil {
+		return nil, err
+	}
+	data = data[C.skip_notes((*C.char)(unsafe.Pointer(&data[0])), C.size_t(len(data))):]
 	var c *C.weir_filter
 	var e C.struct_weir_error
 	if C.weir_load_buffer(&c, unsafe.Pointer(&data[0]), C.size_t(len(data)), nil, nil, &e) != C.WEIR_OK {
@@ -142,6 +222,16 @@ func (f *Filter) lock() *C.weir_filter {
 	return f.c
 }
 
+// lockToChange is lock for calls that change keys. It panics if the filter is a fixed set.
+func (f *Filter) lockToChange() *C.weir_filter {
+	c := f.lock()
+	if f.fixed {
+		f.mu.Unlock()
+		panic(ErrFixed)
+	}
+	return c
+}
+
 // Close frees the filter's memory. Closing twice is allowed. A filter that is not closed is freed
 // when it is garbage-collected.
 func (f *Filter) Close() error {
@@ -155,7 +245,10 @@ func (f *Filter) Close() error {
 
 // Save writes the filter to a file, which is replaced atomically.
 func (f *Filter) Save(path string) error {
-	text := C.CString(path)
+	text, err := textOf("path", path)
+	if err != nil {
+		return err
+	}
 	defer C.free(unsafe.Pointer(text))
 	c := f.lock()
 	defer f.mu.Unlock()
@@ -196,9 +289,10 @@ func start(key []byte) unsafe.Pointer {
 	return unsafe.Pointer(&key[0])
 }
 
-// Observe reports whether a key was probably observed before, then records it.
+// Observe reports whether a key was probably observed before, then records it. As ObserveMany and
+// Clear, it panics if the filter is a fixed set.
 func (f *Filter) Observe(key []byte) bool {
-	c := f.lock()
+	c := f.lockToChange()
 	defer f.mu.Unlock()
 	return C.weir_observe_bytes(c, start(key), C.size_t(len(key))) == C.WEIR_SEEN
 }
@@ -226,26 +320,40 @@ func (f *Filter) ObserveMany(keys [][]byte) []bool { return f.process(keys, 1) }
 // AskMany looks keys up without recording them.
 func (f *Filter) AskMany(keys [][]byte) []bool { return f.process(keys, 0) }
 
+// part is the number of keys that are copied for one call of C. More are not faster.
+const part = 8192
+
 func (f *Filter) process(keys [][]byte, observe C.int) []bool {
 	seen := make([]bool, len(keys))
-	c := f.lock()
+	lock := f.lock
+	if observe != 0 {
+		lock = f.lockToChange
+	}
+	c := lock()
 	defer f.mu.Unlock()
-	if len(keys) == 0 {
-		return seen
+	if f.ends == nil {
+		f.ends = make([]C.size_t, part)
 	}
-	if cap(f.ends) < len(keys) {
-		f.ends = make([]C.size_t, len(keys))
+	for from := 0; from < len(keys); from += part {
+		some := keys[from:min(from+part, len(keys))]
+		data, ends := f.data[:0], f.ends[:len(some)]
+		for i, key := range some {
+			data = append(data, key...)
+			ends[i] = C.size_t(len(data))
+		}
+		f.data = append(data, 0) // not empty, so that it has an address
+		// A bool of Go is a byte that is 0 or 1, as a verdict is.
+		C.process_packed(c, (*C.char)(unsafe.Pointer(&f.data[0])), &ends[0], C.size_t(len(some)),
+			observe, (*C.uint8_t)(unsafe.Pointer(&seen[from])))
 	}
-	data, ends := f.data[:0], f.ends[:len(keys)]
-	for i, key := range keys {
-		data = append(data, key...)
-		ends[i] = C.size_t(len(data))
-	}
-	f.data = append(data, 0) // not empty, so that it has an address
-	// A bool of Go is a byte that is 0 or 1, as a verdict is.
-	C.process_packed(c, (*C.char)(unsafe.Pointer(&f.data[0])), &ends[0], C.size_t(len(keys)),
-		observe, (*C.uint8_t)(unsafe.Pointer(&seen[0])))
 	return seen
+}
+
+func min(a, b int) int {
+	if a < b {
+		return a
+	}
+	return b
 }
 
 // Advance sets the time of a filter with span=. Earlier times are ignored.
@@ -272,7 +380,7 @@ func (f *Filter) Forget(key []byte) (bool, error) {
 
 // Clear removes all keys. The filter is then as after Open with the same seed.
 func (f *Filter) Clear() {
-	c := f.lock()
+	c := f.lockToChange()
 	defer f.mu.Unlock()
 	C.weir_clear(c)
 }

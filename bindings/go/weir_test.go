@@ -2,10 +2,12 @@ package weir
 
 import (
 	"bytes"
+	"encoding/binary"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strconv"
@@ -77,6 +79,42 @@ func TestSharedVectors(t *testing.T) {
 	}
 }
 
+// Golden files are a filter and a note with the verdicts of 100 keys.
+func TestGoldenFiles(t *testing.T) {
+	paths, _ := filepath.Glob("../../tests/golden/*.weir")
+	var keys [][]byte
+	for i := uint64(0); i < 100; i++ {
+		keys = append(keys, binary.LittleEndian.AppendUint64(nil, 3<<32|(i+250)))
+	}
+	filters := 0
+	for _, path := range paths {
+		f, err := Load(path)
+		var e *Error
+		if err != nil && errors.As(err, &e) && e.Code == "wrong-kind" {
+			continue // a sketch or a screen
+		}
+		if err != nil {
+			t.Fatal(path, err)
+		}
+		file, _ := os.ReadFile(path)
+		verdicts := make([]byte, 100)
+		for i, seen := range f.AskMany(keys) {
+			verdicts[i] = '0'
+			if seen {
+				verdicts[i] = '1'
+			}
+		}
+		saved, err := f.Marshal()
+		if err != nil || !bytes.Contains(file, append(verdicts, '\n')) || !bytes.Contains(file, saved) {
+			t.Fatal(path, err)
+		}
+		filters++
+	}
+	if filters < 16 {
+		t.Fatal(filters)
+	}
+}
+
 func TestKeyTypes(t *testing.T) {
 	f := open(t, "memory=64K seed=1")
 	if f.ObserveInt(-42) || !f.ObserveString("-42") || !f.Ask([]byte("-42")) || f.Ask(nil) || f.Observe(nil) || !f.Observe([]byte{}) {
@@ -85,7 +123,7 @@ func TestKeyTypes(t *testing.T) {
 }
 
 func TestBatchesEqualSingleCalls(t *testing.T) {
-	for _, n := range []int{0, 1, 511, 512, 513, 5000} {
+	for _, n := range []int{0, 1, 511, 512, 513, 5000, part - 1, part, part + 1, 2*part + 7} {
 		a, b := open(t, "rlbsbf memory=16K seed=1"), open(t, "rlbsbf memory=16K seed=1")
 		var keys [][]byte
 		for i := 0; i < n; i++ {
@@ -151,6 +189,9 @@ func TestErrors(t *testing.T) {
 		func() error { _, err := Load("none.weir"); return err }(),
 		func() error { _, err := Unmarshal([]byte("not a filter")); return err }(),
 		func() error { _, err := Unmarshal(nil); return err }(),
+		func() error { _, err := Open("memory=4K\x00junk"); return err }(),
+		func() error { _, err := Load("f\x00"); return err }(),
+		open(t, "memory=4K").Save("f\x00"),
 		open(t, "memory=4K").Save("no/such/directory/f"),
 		open(t, "bloom memory=4K seed=1").Merge(open(t, "bloom memory=4K seed=2")),
 	} {
@@ -158,6 +199,74 @@ func TestErrors(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+}
+
+func TestFixedSetsPanic(t *testing.T) {
+	f, err := Load("../../tests/golden/fuse.weir")
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.Ask([]byte("a"))
+	for _, change := range []func(){
+		func() { f.Observe(nil) }, func() { f.ObserveMany(nil) }, f.Clear,
+	} {
+		func() {
+			defer func() {
+				if recover() != ErrFixed {
+					t.Fatal("no panic")
+				}
+			}()
+			change()
+		}()
+	}
+	f.AskMany([][]byte{nil})
+}
+
+// States of the command are notes and a filter. The keys of some were changed.
+func TestFilesOfTheCommand(t *testing.T) {
+	tool, err := filepath.Abs("../../build/tool/weir")
+	if weir := os.Getenv("WEIR"); weir != "" {
+		tool, err = weir, nil
+	}
+	if _, missing := os.Stat(tool); err != nil || missing != nil {
+		t.Skip("the command is not built")
+	}
+	var e *Error
+	for option, code := range map[string]string{"-q": "", "--ignore-case": "mismatch"} {
+		path := filepath.Join(t.TempDir(), "f")
+		command := exec.Command(tool, "dedup", "-q", option, "--state", path)
+		command.Stdin = strings.NewReader("a\n")
+		if out, err := command.CombinedOutput(); err != nil {
+			t.Fatal(err, string(out))
+		}
+		data, _ := os.ReadFile(path)
+		loaded, err := Load(path)
+		again, same := Unmarshal(data)
+		if code == "" && (err != nil || same != nil || !loaded.Ask([]byte("a")) || !again.Ask([]byte("a"))) {
+			t.Fatal(err, same)
+		}
+		if code != "" && (!errors.As(err, &e) || e.Code != code || same == nil || same.Error() != err.Error()) {
+			t.Fatal(err, same)
+		}
+	}
+}
+
+func ExampleFilter() {
+	seen, err := Open("memory=64K seed=1")
+	if err != nil {
+		panic(err)
+	}
+	defer seen.Close()
+	for _, word := range strings.Fields("to be or not to be") {
+		if !seen.ObserveString(word) {
+			fmt.Println(word)
+		}
+	}
+	// Output:
+	// to
+	// be
+	// or
+	// not
 }
 
 func TestClosedFiltersPanic(t *testing.T) {

@@ -38,17 +38,17 @@ def compiler():
 
 
 def run(*command):
-    done = subprocess.run([str(word) for word in command], capture_output=True, text=True)
+    try:
+        done = subprocess.run([str(word) for word in command], capture_output=True, text=True)
+    except FileNotFoundError:
+        raise SystemExit(f"{command[0]} is missing; install build-essential, pkg-config, libxxhash-dev and libsodium-dev") from None
     if done.returncode:
         raise SystemExit(f"{' '.join(map(str, command))}\n{done.stdout}{done.stderr}")
     return done.stdout
 
 
 def pkg_config(*arguments):
-    try:
-        return run("pkg-config", *arguments).split()
-    except FileNotFoundError:
-        raise SystemExit("pkg-config is missing; install pkg-config, libxxhash-dev and libsodium-dev") from None
+    return run("pkg-config", *arguments).split()
 
 
 def version():

@@ -240,7 +240,6 @@ static void merge_step(sqlite3_context *context, int n, sqlite3_value **values)
     struct weir_bytes blob;
     weir_sketch *sketch;
 
-    (void)n;
     if (!m) {
         sqlite3_result_error_nomem(context);
         return;

@@ -143,7 +143,6 @@ static void has(sqlite3_context *context, int n, sqlite3_value **values)
     int type = sqlite3_value_type(values[0]);
     struct sql_set *set;
 
-    (void)n;
     if (type == SQLITE_TEXT)
         ask_named(context, values);
     else if (type == SQLITE_BLOB && (set = set_of(context, values[0])))
@@ -233,7 +232,6 @@ static void count_keys(sqlite3_context *context, int n, sqlite3_value **values)
 {
     struct inspected i;
 
-    (void)n;
     if (!inspect(context, "weir_count", values[0], &i))
         return;
     if (i.is_sketch)
@@ -248,7 +246,6 @@ static void count_key(sqlite3_context *context, int n, sqlite3_value **values)
     struct weir_error error;
     weir_sketch *sketch;
 
-    (void)n;
     if (sqlite3_value_type(values[0]) == SQLITE_NULL || !sql_key(context, values[1], &key))
         return;
     if (sqlite3_value_type(values[0]) != SQLITE_BLOB) {
@@ -296,7 +293,6 @@ static void info(sqlite3_context *context, int n, sqlite3_value **values)
     struct inspected i;
     char *json;
 
-    (void)n;
     if (!inspect(context, "weir_info", values[0], &i))
         return;
     json = i.is_sketch ? sketch_json(&i) : filter_json(&i);

@@ -424,7 +424,9 @@ static bool advance(const struct sql_named *n, sqlite3_value *time_value, struct
     double seconds = sqlite3_value_double(time_value);
 
     if (!n->has_span)
-        return refuse(error, "this filter does not use times; add span= to its spec");
+        return refuse(error,
+                      "the third argument is a time, which this filter does not use; add span= "
+                      "to its spec, or use weir_key(a, b) for several columns");
     if (type != SQLITE_INTEGER && type != SQLITE_FLOAT)
         return refuse(error, "the time is not a number; use seconds since 1970: unixepoch(column)");
     if (seconds < 0 || seconds > (double)time(NULL) + DAY)

@@ -30,7 +30,6 @@ static int connect(sqlite3 *db, void *data, int n, const char *const *words, sql
 {
     int status = sqlite3_declare_vtab(db, columns);
 
-    (void)data, (void)n, (void)words, (void)why;
     if (status != SQLITE_OK)
         return status;
     *out = sqlite3_malloc64(sizeof **out);
@@ -52,7 +51,6 @@ static int plan(sqlite3_vtab *table, sqlite3_index_info *info)
 {
     int argument[2] = {-1, -1}, passed = 0;
 
-    (void)table;
     for (int i = 0; i < info->nConstraint; i++) {
         struct sqlite3_index_constraint c = info->aConstraint[i];
 
@@ -81,7 +79,6 @@ static int open_cursor(sqlite3_vtab *table, sqlite3_vtab_cursor **out)
 {
     struct top_cursor *c = sqlite3_malloc64(sizeof *c);
 
-    (void)table;
     if (!c)
         return SQLITE_NOMEM;
     *c = (struct top_cursor){.sketch = NULL};
@@ -156,7 +153,6 @@ static int filter(sqlite3_vtab_cursor *cursor, int passed, const char *text, int
     struct weir_error error;
     struct weir_bytes blob;
 
-    (void)text;
     drop(c);
     if (!(passed & 1))
         return fail(c, "the sketch is missing; use weir_top((SELECT weir_agg(key, 'top') FROM t))");

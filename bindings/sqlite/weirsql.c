@@ -161,7 +161,6 @@ int sqlite3_weirsql_init(sqlite3 *db, char **why, const sqlite3_api_routines *ap
     struct sql_names *names;
     int status;
 
-    (void)why;
     SQLITE_EXTENSION_INIT2(api)
     names = sql_names_new();
     if (!names)

@@ -10,7 +10,8 @@
  *
  * Fixed filters (those without WEIR_CAN_OBSERVE: fuse) can only be created by a builder. The
  * builder needs 8 bytes per key. The size of the finished filter follows from the number of
- * keys. Duplicate keys are allowed. A builder also accepts other filters: it opens them and
+ * keys. Of a key they use `lo` only, so a program that collects keys itself can store 8 bytes
+ * of each. Duplicate keys are allowed. A builder also accepts other filters: it opens them and
  * observes the keys.
  *
  * Threads: one thread at a time may use a builder. Different builders share nothing. */

@@ -63,3 +63,11 @@ void cells_fill_bits(const struct cells *c, double fill[2])
     fill[0] = (double)used[0] / (double)all;
     fill[1] = (double)used[1] / (double)all;
 }
+
+bool cells_gap_is_zero(const struct cells *c, uint64_t size)
+{
+    for (uint64_t at = cells_size(c->n, c->width); at < size; at++)
+        if (c->bytes[at])
+            return false;
+    return true;
+}

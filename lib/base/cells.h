@@ -199,6 +199,9 @@ static inline void cells_lower_run(struct cells *c, uint64_t start, uint64_t cou
     }
 }
 
+/* Are the bytes behind the last cell zero, up to this size of the array? */
+bool cells_gap_is_zero(const struct cells *c, uint64_t size);
+
 /* Raise every cell to at least that of another array of the same shape. */
 void cells_raise_all(struct cells *c, const struct cells *other);
 

@@ -2,7 +2,6 @@
  * filters share with sketches and screens is in filter_handle.c. */
 #include <weir/hash.h>
 
-#include <assert.h>
 #include <string.h>
 
 #include "filter/filter.h"
@@ -26,12 +25,8 @@ void weir_hash_many(const weir_filter *w, const struct weir_bytes *bytes, size_t
 /* Observing on a filter that cannot record keys is a bug of the caller. */
 static inline void check_can_observe(const weir_filter *w)
 {
-#ifdef WEIR_DEBUG
-    assert(w->handle.is_view ||
-           w->ops->is.about.traits & WEIR_CAN_OBSERVE); /* or build it: weir/build.h */
-#else
-    (void)w;
-#endif
+    debug_assert(w->handle.is_view ||
+                 w->ops->is.about.traits & WEIR_CAN_OBSERVE); /* or build it: weir/build.h */
 }
 
 enum weir_verdict weir_observe(weir_filter *w, struct weir_key key)
@@ -74,10 +69,8 @@ void filter_observe_picked(weir_filter *w, const struct picked *p)
         observe_copied(w, p);
         return;
     }
-#ifdef WEIR_DEBUG
     for (size_t i = 0; i < p->n; i++)
         check_keys(&w->config, &p->keys[p->at[i]], 1);
-#endif
     handle_use(&w->handle, p->n);
     w->ops->observe_picked(w, p);
 }

@@ -226,15 +226,14 @@ bool filter_words_possible(const weir_filter *w)
            w->observed <= OBSERVED_MAX && w->sample.n <= SAMPLE_SIZE && sample_valid(&w->sample);
 }
 
-/* Are the bytes behind the last cell of each plane zero? */
 static bool gaps_empty(const weir_filter *w)
 {
-    uint64_t size = cells_size(w->shape.cells, w->shape.width);
+    for (uint32_t i = 0; i < w->shape.planes; i++) {
+        struct cells cells = plane(w, i);
 
-    for (uint32_t i = 0; i < w->shape.planes; i++)
-        for (uint64_t at = size; at < w->stride; at++)
-            if (plane(w, i).bytes[at])
-                return false;
+        if (!cells_gap_is_zero(&cells, w->stride))
+            return false;
+    }
     return true;
 }
 
@@ -250,14 +249,7 @@ const struct handle_kind filter_kind = {
     .grammar = &filter_grammar,
     .parts = {WEIR_PART_FILTER, WEIR_PART_FILTER},
     .record = offsetof(weir_filter, config),
-    .size = size_of,
-    .begin = begin,
-    .copy = copy,
-    .reset = reset,
-    .check_merge = check_merge,
-    .merge = merge,
-    .save_words = save_words,
-    .fits = fits,
+    HANDLE_FUNCTIONS,
     .load_words = load_words,
     .is_possible = is_possible,
     .check_open = check_open,

@@ -11,7 +11,8 @@
  * until the key is recorded. In such filters prefetch_victims is for single keys. QUERY_ROUNDS is
  * the same for lookups.
  *
- * FILTER_LOOPS names the resulting functions for the filter's ops. */
+ * FILTER_LOOPS names the resulting functions for the filter's ops. FILTER_FUNCTIONS adds those that
+ * nearly every filter has: plan, error_now and predict. */
 #ifndef WEIR_FILTER_LOOPS_H
 #define WEIR_FILTER_LOOPS_H
 
@@ -163,5 +164,7 @@ static void observe_many(weir_filter *w, const struct weir_key *keys, size_t n, 
 #define FILTER_LOOPS                                                                               \
     .observe = observe, .observe_many = observe_many, .ask = ask, .ask_many = ask_many,            \
     .prefetch = prefetch_key
+
+#define FILTER_FUNCTIONS .plan = plan, .error = error_now, .predict = predict, FILTER_LOOPS
 
 #endif

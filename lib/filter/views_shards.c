@@ -6,7 +6,6 @@
  *
  * Shards are parts that follow each other. All must be there, in order, with one configuration.
  * Shards of a fixed filter may differ in size, because each is as large as its keys need. */
-#include <assert.h>
 #include <string.h>
 
 #include "filter/filter.h"
@@ -23,9 +22,7 @@ struct filter_view {
 /* Observing on a view is a bug of the caller. */
 static inline void check_observing(void)
 {
-#ifdef WEIR_DEBUG
-    assert(!"weir_observe() on a view");
-#endif
+    debug_assert(!"weir_observe() on a view");
 }
 
 static bool ask_instead(weir_filter *w, const struct weir_key *key)

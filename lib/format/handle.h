@@ -11,9 +11,19 @@
 #ifndef WEIR_FORMAT_HANDLE_H
 #define WEIR_FORMAT_HANDLE_H
 
+#include <assert.h>
+
+#include "base/hash.h"
 #include "base/memory.h"
 #include "format/part.h"
 #include "spec/grammar.h"
+
+/* An assertion that is too slow for release builds. */
+#ifdef WEIR_DEBUG
+#define debug_assert(condition) assert(condition)
+#else
+#define debug_assert(condition) ((void)sizeof(condition))
+#endif
 
 struct handle {
     const struct handle_kind *kind;
@@ -73,6 +83,11 @@ struct handle_kind {
     enum weir_status (*check_open)(const void *record, struct weir_error *error);
 };
 
+/* The functions that every kind has, by these names. */
+#define HANDLE_FUNCTIONS                                                                           \
+    .size = size_of, .begin = begin, .copy = copy, .reset = reset, .check_merge = check_merge,     \
+    .merge = merge, .save_words = save_words, .fits = fits
+
 /* The record of an open handle. */
 static inline const void *handle_record(const struct handle *handle)
 {
@@ -109,6 +124,17 @@ static inline void handle_use(struct handle *handle, size_t n)
 {
     if (__builtin_expect(handle->sparse != 0, 0))
         handle_use_sparse(handle, n);
+}
+
+/* A key hashed for another seed= or hash= is a bug of the caller. */
+static inline void handle_check_keys(uint64_t hash, uint64_t seed, const struct weir_key *keys,
+                                     size_t n)
+{
+    uint32_t ours = hash_origin(hash, seed);
+
+    for (size_t i = 0; i < n; i++)
+        debug_assert(!keys[i].origin ||
+                     keys[i].origin == ours); /* hashed for this seed and hash= */
 }
 
 /* ---- clone, clear, merge ---- */

@@ -8,7 +8,7 @@
 #include "filter/filter.h"
 #include "screen/screen.h"
 #include "spec/caller_struct.h"
-#include "theory/bounds.h"
+#include "theory/sets.h"
 
 double weir_min_fnr(double bits, double keys, double fpr)
 {

@@ -129,17 +129,11 @@ static void load_words(struct handle *handle, const struct part_head *h)
     s->now = s->config.span ? h->word[COUNTERS] : 0;
 }
 
-/* Are the bytes behind the last cell of each area zero? */
 static bool gaps_empty(const weir_screen *s)
 {
-    for (uint32_t i = 0; i < s->config.shape.areas; i++) {
-        const struct cells *area = &s->area[i];
-
-        for (uint64_t at = cells_size(area->n, area->width);
-             at < screen_area_bytes(&s->config.shape, i); at++)
-            if (area->bytes[at])
-                return false;
-    }
+    for (uint32_t i = 0; i < s->config.shape.areas; i++)
+        if (!cells_gap_is_zero(&s->area[i], screen_area_bytes(&s->config.shape, i)))
+            return false;
     return true;
 }
 
@@ -157,14 +151,7 @@ const struct handle_kind screen_kind = {
     .grammar = &screen_grammar,
     .parts = {WEIR_PART_SCREEN, WEIR_PART_SCREEN},
     .record = offsetof(weir_screen, config),
-    .size = size_of,
-    .begin = begin,
-    .copy = copy,
-    .reset = reset,
-    .check_merge = check_merge,
-    .merge = merge,
-    .save_words = save_words,
-    .fits = fits,
+    HANDLE_FUNCTIONS,
     .load_words = load_words,
     .is_possible = is_possible,
 };

@@ -108,8 +108,3 @@ bool lines_possible(const struct verdict_lines *l)
             return false;
     return true;
 }
-
-/* ---- the path for any processor ---- */
-
-#define VERDICT_PATHS verdict_paths_plain
-#include "screen/verdict_paths.h"

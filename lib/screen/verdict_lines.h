@@ -65,7 +65,7 @@ double lines_error(const struct verdict_lines *l);
 /* Are the loaded lines possible? */
 bool lines_possible(const struct verdict_lines *l);
 
-/* ---- what verdict_lines.c and verdict_paths.h share ---- */
+/* ---- what verdict_lines.c and verdict_paths.c share ---- */
 
 struct verdict_paths {
     uint8_t (*find)(const struct verdict_lines *l, struct weir_key key);

@@ -9,7 +9,6 @@
  *           heavykeeper: arrivals, keys as in top, buckets */
 #include "sketch/sketch.h"
 
-#include <assert.h>
 #include <string.h>
 #include <weir/hash.h>
 
@@ -176,16 +175,9 @@ const struct handle_kind sketch_kind = {
     .grammar = &sketch_grammar,
     .parts = {WEIR_PART_COUNTS, WEIR_PART_TOP},
     .record = offsetof(weir_sketch, config),
-    .size = size_of,
-    .begin = begin,
-    .copy = copy,
-    .reset = reset,
-    .check_merge = check_merge,
-    .merge = merge,
-    .save_words = save_words,
+    HANDLE_FUNCTIONS,
     .put = put_cells,
     .is_part = is_part,
-    .fits = fits,
     .load = load,
 };
 
@@ -213,19 +205,6 @@ struct weir_key weir_sketch_hash(const weir_sketch *s, const void *data, size_t 
     return weir_hash_bytes((uint32_t)s->config.hash, s->config.seed, data, size);
 }
 
-/* A key hashed for another seed= or hash= is a bug of the caller. */
-static void check_keys(const weir_sketch *s, const struct weir_key *keys, size_t n)
-{
-#ifdef WEIR_DEBUG
-    uint32_t ours = hash_origin(s->config.hash, s->config.seed);
-
-    for (size_t i = 0; i < n; i++)
-        assert(!keys[i].origin || keys[i].origin == ours); /* hashed for this seed and hash= */
-#else
-    (void)s, (void)keys, (void)n;
-#endif
-}
-
 static enum weir_status needs_bytes(const weir_sketch *s, struct weir_error *error)
 {
     return error_say(error, WEIR_ERROR_UNSUPPORTED, s->config.is.of->about.name,
@@ -237,7 +216,7 @@ enum weir_status weir_sketch_add_hashed(weir_sketch *s, const struct weir_key *k
 {
     if (!s->ops->add_hashed)
         return needs_bytes(s, error);
-    check_keys(s, keys, n);
+    handle_check_keys(s->config.hash, s->config.seed, keys, n);
     handle_use(&s->handle, n);
     for (size_t done = 0, run; done < n; done += run) {
         run = fade_records(s, n - done);
@@ -300,7 +279,7 @@ enum weir_status weir_sketch_ask_hashed(const weir_sketch *s, const struct weir_
 {
     if (!s->ops->ask_hashed)
         return needs_bytes(s, error);
-    check_keys(s, keys, n);
+    handle_check_keys(s->config.hash, s->config.seed, keys, n);
     s->ops->ask_hashed(s, keys, n, out);
     estimates_of(s, out, n);
     return WEIR_OK;

@@ -20,7 +20,7 @@
 
 #include "sketch/half_life.h"
 #include "sketch/sketch.h"
-#include "theory/bounds.h"
+#include "theory/sets.h"
 
 #define LINES_AHEAD 64 /* cache lines being prefetched */
 #define KEYS_AHEAD 32  /* a power of two */

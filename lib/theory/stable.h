@@ -2,8 +2,7 @@
  *
  * Each arrival raises K of m cells to its class (1..M) and lowers P cells by one. `ibf-h` chooses
  * the cells to lower with probability proportional to 1/value. There are three models: the steady
- * state (stable.c), the history of one cell (stable_cell.c) and the rates over a run
- * (stable_predict.c). */
+ * state and the rates over a run (stable.c), and the history of one cell (stable_cell.c). */
 #ifndef WEIR_THEORY_STABLE_H
 #define WEIR_THEORY_STABLE_H
 

@@ -264,8 +264,6 @@ static int scandump(struct rm_ctx *ctx, struct rm_string **argv, int argc, bool 
     long long iterator;
     struct chain *c;
 
-    if (argc != 3)
-        return rm.WrongArity(ctx);
     if (rm.StringToLongLong(argv[2], &iterator) != RM_OK || iterator < 0)
         return refuse_iterator(ctx, cuckoo);
     struct opened o = key_open(ctx, argv[1], RM_READ, cuckoo ? &family_cuckoo : &family_bloom);
@@ -292,11 +290,11 @@ static int load_import_head(struct rm_ctx *ctx, struct rm_string **argv, struct 
                             bool cuckoo)
 {
     struct weir_bytes head = arg_bytes(argv[3]);
-    uint64_t most = server_obeys(ctx) ? 0 : settings_largest();
-    struct chain *c = import_open(cuckoo);
+    struct chain *c =
+        (struct chain *)import_open(cuckoo ? &family_imported_cuckoo : &family_imported_bloom);
     bool bad = false;
 
-    if (c && (cuckoo ? read_cuckoo_head : read_bloom_head)(c, head, most, &bad) &&
+    if (c && (cuckoo ? read_cuckoo_head : read_bloom_head)(c, head, server_limit(ctx), &bad) &&
         type_of(c->is.family)) {
         value_put(o->key, &c->is);
         return loaded(ctx, argv[1], &c->is);
@@ -359,8 +357,6 @@ static int loadchunk(struct rm_ctx *ctx, struct rm_string **argv, int argc, bool
     long long iterator;
     struct chain *c;
 
-    if (argc != 4)
-        return rm.WrongArity(ctx);
     if (rm.StringToLongLong(argv[2], &iterator) != RM_OK)
         return refuse_iterator(ctx, cuckoo);
     struct opened o =

@@ -11,23 +11,10 @@
 
 #define LINK_SIZE 24 /* bytes of a filter's numbers: capacity, items, error */
 
-static uint64_t bits_of(double number)
-{
-    uint64_t bits;
-
-    memcpy(&bits, &number, sizeof bits);
-    return bits;
-}
-
 /* A rate above 0, up to 1. */
 static bool get_rate(struct weir_bytes *in, double *rate)
 {
-    uint64_t bits;
-
-    if (!get_number(in, &bits))
-        return false;
-    memcpy(rate, &bits, sizeof bits);
-    return *rate > 0 && *rate <= 1;
+    return get_double(in, rate) && *rate > 0 && *rate <= 1;
 }
 
 static bool write(const struct value *v, weir_sink sink, void *context)
@@ -37,8 +24,8 @@ static bool write(const struct value *v, weir_sink sink, void *context)
     bool good;
 
     put_number(&head, c->expansion);
-    put_number(&head, bits_of(c->error));
-    put_number(&head, bits_of(c->tightening));
+    put_double(&head, c->error);
+    put_double(&head, c->tightening);
     put_number(&head, c->deleted);
     put_number(&head, c->asked);
     put_number(&head, c->bucket_size);
@@ -47,7 +34,7 @@ static bool write(const struct value *v, weir_sink sink, void *context)
     for (uint32_t i = 0; i < c->n; i++) {
         put_number(&head, c->links[i].capacity);
         put_number(&head, c->links[i].items);
-        put_number(&head, bits_of(c->links[i].error));
+        put_double(&head, c->links[i].error);
     }
     good = put_part(&head, c->cuckoo ? PART_CUCKOO : PART_BLOOM, sink, context);
     for (uint32_t i = 0; good && i < c->n; i++)
@@ -151,18 +138,20 @@ static bool read_filters(struct image_in *in, struct chain *c, uint32_t n, struc
     return true;
 }
 
-static struct value *read_chain(struct image_in *in, bool cuckoo, struct weir_error *error)
+static struct value *read(const struct family *family, struct image_in *in,
+                          struct weir_error *error)
 {
-    uint32_t kind = cuckoo ? PART_CUCKOO : PART_BLOOM, n;
-    struct weir_part part;
-    void *head = image_kind(in) == kind ? image_part(in, &part, error) : NULL;
+    bool cuckoo = family == &family_cuckoo;
+    uint32_t n;
+    struct weir_bytes body;
+    void *head = image_head(in, cuckoo ? PART_CUCKOO : PART_BLOOM, &body, error);
     struct chain *c;
 
     if (!head) {
         image_refuse(error, "not a value of BF.* or CF.*");
         return NULL;
     }
-    c = read_head((struct weir_bytes){part.body, part.body_size}, cuckoo, &n);
+    c = read_head(body, cuckoo, &n);
     server_give(head);
     if (!c)
         image_refuse(error, "the head of the chain is invalid");
@@ -171,16 +160,6 @@ static struct value *read_chain(struct image_in *in, bool cuckoo, struct weir_er
     else
         chain_close(c);
     return NULL;
-}
-
-static struct value *read_bloom(struct image_in *in, struct weir_error *error)
-{
-    return read_chain(in, false, error);
-}
-
-static struct value *read_cuckoo(struct image_in *in, struct weir_error *error)
-{
-    return read_chain(in, true, error);
 }
 
 /* ---- chains from RedisBloom ---- */
@@ -273,60 +252,6 @@ static bool pass_cuckoo(struct archive *a, struct value *v)
     return !a->failed;
 }
 
-static archive_pass *pass_of(const struct value *v)
-{
-    return ((const struct chain *)v)->cuckoo ? pass_cuckoo : pass_bloom;
-}
-
-static bool write_imported(const struct value *v, weir_sink sink, void *context)
-{
-    bool cuckoo = ((const struct chain *)v)->cuckoo;
-
-    return archive_write(v, cuckoo ? PART_IMPORTED_CUCKOO : PART_IMPORTED_BLOOM, pass_of(v), sink,
-                         context);
-}
-
-/* From an image, or from an RDB if io is not NULL. */
-static struct value *read_imported(bool cuckoo, struct image_in *in, struct rm_io *io,
-                                   struct weir_error *error)
-{
-    struct chain *c = import_open(cuckoo);
-    uint32_t part = cuckoo ? PART_IMPORTED_CUCKOO : PART_IMPORTED_BLOOM;
-    bool good = c && (io ? archive_load(&c->is, pass_of(&c->is), io)
-                         : archive_read(&c->is, part, pass_of(&c->is), in, error));
-
-    if (good)
-        return &c->is;
-    if (c)
-        chain_close(c);
-    return NULL;
-}
-
-static struct value *read_imported_bloom(struct image_in *in, struct weir_error *error)
-{
-    return read_imported(false, in, NULL, error);
-}
-
-static struct value *read_imported_cuckoo(struct image_in *in, struct weir_error *error)
-{
-    return read_imported(true, in, NULL, error);
-}
-
-static struct value *load_imported_bloom(struct rm_io *io)
-{
-    return read_imported(false, NULL, io, NULL);
-}
-
-static struct value *load_imported_cuckoo(struct rm_io *io)
-{
-    return read_imported(true, NULL, io, NULL);
-}
-
-static void save_imported(const struct value *v, struct rm_io *io)
-{
-    archive_save(v, pass_of(v), io);
-}
-
 /* ---- copies and memory ---- */
 
 static bool copy_link(struct link *l, const struct link *from)
@@ -404,11 +329,15 @@ static bool move(struct value *v, struct rm_defrag *ctx, unsigned long *cursor)
                                 .move = move,                                                      \
                                 __VA_ARGS__}
 
-CHAIN_FAMILY(family_bloom, .type = "weirbloom", .write = write, .read = read_bloom,
-             .imported = &family_imported_bloom);
-CHAIN_FAMILY(family_cuckoo, .type = "weircucko", .write = write, .read = read_cuckoo,
-             .imported = &family_imported_cuckoo);
-CHAIN_FAMILY(family_imported_bloom, .type = "MBbloom--", .encoding = 4, .write = write_imported,
-             .read = read_imported_bloom, .load = load_imported_bloom, .save = save_imported);
-CHAIN_FAMILY(family_imported_cuckoo, .type = "MBbloomCF", .encoding = 4, .write = write_imported,
-             .read = read_imported_cuckoo, .load = load_imported_cuckoo, .save = save_imported);
+#define OWN_FAMILY(name, ...)                                                                      \
+    CHAIN_FAMILY(name, .encoding = IMAGE_ENCODING, .write = write, .read = read, __VA_ARGS__)
+#define IMPORTED_FAMILY(name, ...)                                                                 \
+    CHAIN_FAMILY(name, .encoding = 4, .write = archive_write, .read = archive_read,                \
+                 .open = import_open, __VA_ARGS__)
+
+OWN_FAMILY(family_bloom, .type = "weirbloom", .imported = &family_imported_bloom);
+OWN_FAMILY(family_cuckoo, .type = "weircucko", .imported = &family_imported_cuckoo);
+IMPORTED_FAMILY(family_imported_bloom, .type = "MBbloom--", .pass = pass_bloom,
+                .part = PART_IMPORTED_BLOOM);
+IMPORTED_FAMILY(family_imported_cuckoo, .type = "MBbloomCF", .pass = pass_cuckoo,
+                .part = PART_IMPORTED_CUCKOO);

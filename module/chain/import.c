@@ -24,18 +24,18 @@ enum { NO_ROUND = 1, FORCE_64 = 4, NO_SCALING = 8, OPTIONS_MAX = 15 };
 
 /* ---- opening ---- */
 
-struct chain *import_open(bool cuckoo)
+struct value *import_open(const struct family *family)
 {
     struct chain *c = server_take(sizeof *c);
 
     if (!c)
         return NULL;
-    c->is.family = cuckoo ? &family_imported_cuckoo : &family_imported_bloom;
-    c->cuckoo = cuckoo;
+    c->is.family = family;
+    c->cuckoo = family == &family_imported_cuckoo;
     c->imported = true;
     c->tightening = 0.5;
     c->bytes = server_bytes(c);
-    return c;
+    return &c->is;
 }
 
 bool import_check(const struct chain *c, const struct link *l)

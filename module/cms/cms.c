@@ -18,15 +18,11 @@ static int create(struct rm_ctx *ctx, struct rm_string *name, uint64_t width, ui
 
     if (o.loading)
         return key_refuse(ctx, &o);
-    if (o.value || o.wrong) {
-        rm.ReplyWithError(ctx, "CMS: key already exists");
-        return key_close(&o);
-    }
-    c = counts_open(width, depth, server_obeys(ctx) ? 0 : settings_largest(), &error);
-    if (!c) {
-        rm.ReplyWithError(ctx, "CMS: Insufficient memory to create the key");
-        return key_close(&o);
-    }
+    if (o.value || o.wrong)
+        return key_end(&o, rm.ReplyWithError(ctx, "CMS: key already exists"));
+    c = counts_open(width, depth, server_limit(ctx), &error);
+    if (!c)
+        return key_end(&o, rm.ReplyWithError(ctx, "CMS: Insufficient memory to create the key"));
     value_put(o.key, &c->is);
     rm.Replicate(ctx, "CMS.INITBYDIM", "sll", name, (long long)width, (long long)depth);
     key_told(ctx, name, &c->is, "cms.init");
@@ -38,8 +34,6 @@ static int cms_initbydim(struct rm_ctx *ctx, struct rm_string **argv, int argc)
 {
     long long width, depth;
 
-    if (argc != 4)
-        return rm.WrongArity(ctx);
     if (rm.StringToLongLong(argv[2], &width) != RM_OK || width < 1)
         return rm.ReplyWithError(ctx, "CMS: invalid width");
     if (rm.StringToLongLong(argv[3], &depth) != RM_OK || depth < 1 || depth > COUNTS_DEPTH_MAX)
@@ -57,8 +51,6 @@ static int cms_initbyprob(struct rm_ctx *ctx, struct rm_string **argv, int argc)
 {
     double error, probability, depth, width;
 
-    if (argc != 4)
-        return rm.WrongArity(ctx);
     if (!is_rate(argv[2], &error))
         return rm.ReplyWithError(ctx, "CMS: invalid overestimation value");
     if (!is_rate(argv[3], &probability))
@@ -92,17 +84,15 @@ static int cms_incrby(struct rm_ctx *ctx, struct rm_string **argv, int argc)
     const char *why;
     long long number;
 
-    if (argc < 4 || argc % 2 != 0)
+    if (argc % 2 != 0)
         return rm.WrongArity(ctx);
     struct opened o = key_open(ctx, argv[1], RM_READ | RM_WRITE, &family_counts);
     struct counts_value *c = key_value(ctx, &o, MISSING);
     if (!c)
         return RM_OK;
     why = check_numbers(argv, argc);
-    if (why) {
-        rm.ReplyWithError(ctx, why);
-        return key_close(&o);
-    }
+    if (why)
+        return key_end(&o, rm.ReplyWithError(ctx, why));
     rm.ReplyWithArray(ctx, (argc - 2) / 2);
     for (int i = 2; i < argc; i += 2) {
         struct weir_bytes item = arg_bytes(argv[i]);
@@ -121,8 +111,6 @@ static int cms_incrby(struct rm_ctx *ctx, struct rm_string **argv, int argc)
 
 static int cms_query(struct rm_ctx *ctx, struct rm_string **argv, int argc)
 {
-    if (argc < 3)
-        return rm.WrongArity(ctx);
     struct opened o = key_open(ctx, argv[1], RM_READ, &family_counts);
     const struct counts_value *c = key_value(ctx, &o, MISSING);
     if (!c)
@@ -137,8 +125,6 @@ static int cms_info(struct rm_ctx *ctx, struct rm_string **argv, int argc)
 {
     uint64_t total;
 
-    if (argc != 2)
-        return rm.WrongArity(ctx);
     struct opened o = key_open(ctx, argv[1], RM_READ, &family_counts);
     const struct counts_value *c = key_value(ctx, &o, MISSING);
     if (!c)
@@ -235,7 +221,6 @@ static void finish_merge(struct rm_ctx *ctx, struct rm_string **argv, int argc, 
     struct counts_merge_job *j = (struct counts_merge_job *)job;
     struct rm_key *key;
 
-    (void)argc;
     if (j->status != COUNTS_MERGED) {
         rm.ReplyWithError(ctx, errors[j->status]);
         return;
@@ -286,8 +271,6 @@ static int cms_merge(struct rm_ctx *ctx, struct rm_string **argv, int argc)
 
     if (keys_were_asked(ctx, argv, argc))
         return RM_OK;
-    if (argc < 4)
-        return rm.WrongArity(ctx);
     why = count_sources(argv, argc, &n);
     if (why)
         return rm.ReplyWithError(ctx, why);

@@ -60,17 +60,6 @@ void counts_close(struct counts_value *c)
 
 /* ---- counters of RedisBloom ---- */
 
-static uint32_t get32(const uint8_t *at)
-{
-    return (uint32_t)at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24;
-}
-
-static void put32(uint8_t *at, uint32_t number)
-{
-    for (int i = 0; i < 4; i++)
-        at[i] = (uint8_t)(number >> 8 * i);
-}
-
 static uint8_t *cell(const struct counts_value *c, uint64_t row, struct weir_bytes item)
 {
     uint64_t column = murmur32(item.data, item.size, (uint32_t)row) % c->width;
@@ -81,10 +70,10 @@ static uint8_t *cell(const struct counts_value *c, uint64_t row, struct weir_byt
 /* The sum wraps to 32 bits before it is compared with the amount, as in RedisBloom. */
 static uint32_t cell_add(uint8_t *at, uint64_t amount)
 {
-    uint32_t sum = get32(at) + (uint32_t)amount;
+    uint32_t sum = load32(at) + (uint32_t)amount;
 
     sum = sum < amount ? UINT32_MAX : sum;
-    put32(at, sum);
+    store32(at, sum);
     return sum;
 }
 
@@ -114,7 +103,7 @@ uint64_t counts_ask(const struct counts_value *c, struct weir_bytes item)
     if (c->s)
         return weir_sketch_ask(c->s, item).count;
     for (uint64_t i = 0; i < c->depth; i++) {
-        uint32_t count = get32(cell(c, i, item));
+        uint32_t count = load32(cell(c, i, item));
 
         least = count < least ? count : least;
     }
@@ -161,11 +150,11 @@ static bool merge_cells(struct counts_value *c, const struct counts_value *const
         int64_t sum = 0;
 
         for (size_t i = 0; i < n; i++)
-            if (from[i]->cells && !add_weighted(&sum, get32(from[i]->cells + at), weights[i]))
+            if (from[i]->cells && !add_weighted(&sum, load32(from[i]->cells + at), weights[i]))
                 return false;
         if (sum < 0 || sum > UINT32_MAX)
             return false;
-        put32(c->cells + at, (uint32_t)sum);
+        store32(c->cells + at, (uint32_t)sum);
     }
     for (size_t i = 0; i < n; i++)
         if (from[i]->cells && !add_weighted(&total, from[i]->total, weights[i]))
@@ -236,16 +225,10 @@ static bool write(const struct value *v, weir_sink sink, void *context)
 static bool read_head(struct image_in *in, uint64_t *width, uint64_t *depth,
                       struct weir_error *error)
 {
-    struct weir_part part;
-    void *head = image_kind(in) == PART_COUNTS ? image_part(in, &part, error) : NULL;
     struct weir_bytes body;
-    bool good;
-
-    if (!head)
-        return false;
-    body = (struct weir_bytes){part.body, part.body_size};
-    good = get_number(&body, width) && get_number(&body, depth) && body.size == 0 && *width >= 1 &&
-           *width <= WIDTH_MAX && *depth >= 1 && *depth <= COUNTS_DEPTH_MAX;
+    void *head = image_head(in, PART_COUNTS, &body, error);
+    bool good = head && get_number(&body, width) && get_number(&body, depth) && body.size == 0 &&
+                *width >= 1 && *width <= WIDTH_MAX && *depth >= 1 && *depth <= COUNTS_DEPTH_MAX;
     server_give(head);
     return good;
 }
@@ -253,15 +236,14 @@ static bool read_head(struct image_in *in, uint64_t *width, uint64_t *depth,
 /* Is it the sketch that counts_open() would open? Then it can be merged with any other. */
 static bool is_ours(const weir_sketch *s, uint64_t width, uint64_t depth)
 {
-    char spec[WEIR_SPEC_MAX], whole[WEIR_SPEC_MAX], its[WEIR_SPEC_MAX];
+    char spec[WEIR_SPEC_MAX];
 
     spec_of(spec, width, depth);
-    weir_sketch_config(s, its, sizeof its);
-    return weir_spec_complete(WEIR_KIND_SKETCH, spec, whole, sizeof whole, NULL) == WEIR_OK &&
-           strcmp(whole, its) == 0;
+    return sketch_has_spec(s, spec);
 }
 
-static struct value *read(struct image_in *in, struct weir_error *error)
+static struct value *read(const struct family *family, struct image_in *in,
+                          struct weir_error *error)
 {
     uint64_t width = 0, depth = 0, bytes;
     struct weir_part part;
@@ -299,40 +281,21 @@ static bool pass(struct archive *a, struct value *v)
     return archive_block(a, &c->cells, 4 * cells);
 }
 
-static struct value *read_imported(struct image_in *in, struct rm_io *io, struct weir_error *error)
+static struct value *open_imported(const struct family *family)
 {
     struct counts_value *c = server_take(sizeof *c);
 
     if (!c)
         return NULL;
-    c->is.family = &family_imported_counts;
-    if (io ? archive_load(&c->is, pass, io)
-           : archive_read(&c->is, PART_IMPORTED_COUNTS, pass, in, error)) {
-        c->bytes = server_bytes(c) + server_bytes(c->cells);
-        return &c->is;
-    }
-    counts_close(c);
-    return NULL;
+    c->is.family = family;
+    return &c->is;
 }
 
-static struct value *read_import(struct image_in *in, struct weir_error *error)
+static void complete(struct value *v)
 {
-    return read_imported(in, NULL, error);
-}
+    struct counts_value *c = (struct counts_value *)v;
 
-static struct value *load_import(struct rm_io *io)
-{
-    return read_imported(NULL, io, NULL);
-}
-
-static void save_import(const struct value *v, struct rm_io *io)
-{
-    archive_save(v, pass, io);
-}
-
-static bool write_import(const struct value *v, weir_sink sink, void *context)
-{
-    return archive_write(v, PART_IMPORTED_COUNTS, pass, sink, context);
+    c->bytes = server_bytes(c) + server_bytes(c->cells);
 }
 
 /* ---- copies and memory ---- */
@@ -376,32 +339,16 @@ static bool move(struct value *v, struct rm_defrag *ctx, unsigned long *cursor)
     struct counts_value *c = (struct counts_value *)v;
     void *moved = c->cells ? rm.DefragAlloc(ctx, c->cells) : NULL;
 
-    (void)cursor;
     c->cells = moved ? moved : c->cells;
     return true;
 }
 
-const struct family family_counts = {
-    .type = "weircount",
-    .imported = &family_imported_counts,
-    .write = write,
-    .read = read,
-    .copy = copy,
-    .free = free_counts,
-    .memory = memory,
-    .blocks = blocks,
-};
+#define COUNTS_FAMILY(name, ...)                                                                   \
+    const struct family name = {                                                                   \
+        .copy = copy, .free = free_counts, .memory = memory, .blocks = blocks, __VA_ARGS__}
 
-const struct family family_imported_counts = {
-    .type = "CMSk-TYPE",
-    .encoding = 0,
-    .write = write_import,
-    .read = read_import,
-    .load = load_import,
-    .save = save_import,
-    .copy = copy,
-    .free = free_counts,
-    .memory = memory,
-    .blocks = blocks,
-    .move = move,
-};
+COUNTS_FAMILY(family_counts, .type = "weircount", .encoding = IMAGE_ENCODING, .write = write,
+              .read = read, .imported = &family_imported_counts);
+COUNTS_FAMILY(family_imported_counts, .type = "CMSk-TYPE", .write = archive_write,
+              .read = archive_read, .pass = pass, .part = PART_IMPORTED_COUNTS,
+              .open = open_imported, .complete = complete, .move = move);

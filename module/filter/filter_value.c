@@ -72,7 +72,8 @@ static void refuse_shards(struct weir_error *error)
     error->status = WEIR_UNSUPPORTED;
 }
 
-static struct value *read(struct image_in *in, struct weir_error *error)
+static struct value *read(const struct family *family, struct image_in *in,
+                          struct weir_error *error)
 {
     weir_filter *w = NULL;
     struct once *once = NULL;
@@ -139,6 +140,7 @@ static size_t blocks(const struct value *v)
 
 const struct family family_filter = {
     .type = "weir-filt",
+    .encoding = IMAGE_ENCODING,
     .write = write,
     .read = read,
     .copy = copy,

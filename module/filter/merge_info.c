@@ -48,7 +48,6 @@ static void finish_merge(struct rm_ctx *ctx, struct rm_string **argv, int argc, 
     struct filter_value *f = o.value;
     weir_filter *result = j->result;
 
-    (void)argc;
     j->result = f && result ? f->w : NULL; /* to be freed */
     if (!result)
         reply_failure(ctx, &j->error);
@@ -99,8 +98,6 @@ int command_merge(struct rm_ctx *ctx, struct rm_string **argv, int argc)
 
     if (keys_were_asked(ctx, argv, argc))
         return RM_OK;
-    if (argc < 4)
-        return rm.WrongArity(ctx);
     if (!arg_u64(argv[2], &n) || n == 0 || n != (uint64_t)argc - 3)
         return reply_error(ctx, ERR, "the number of sources does not match the keys after it");
     struct opened o = key_open(ctx, argv[1], RM_READ | RM_WRITE, &family_filter);
@@ -187,10 +184,8 @@ int command_info(struct rm_ctx *ctx, struct rm_string **argv, int argc)
     if (o.wrong)
         return key_refuse(ctx, &o);
     const struct filter_value *f = o.value;
-    if (!f) {
-        reply_code(ctx, WEIRNOKEY);
-        return key_close(&o);
-    }
+    if (!f)
+        return key_end(&o, reply_code(ctx, WEIRNOKEY));
     struct weir_stats stats = weir_stats_of(f->w);
     if (argc == 3) {
         reply_info(ctx, f, &stats, field);

@@ -149,11 +149,9 @@ static void replicate(struct rm_ctx *ctx, struct rm_string **argv, int argc,
 int command_observe(struct rm_ctx *ctx, struct rm_string **argv, int argc)
 {
     struct observe_request r = {.items.n = 0};
-    const char *why = argc < 3 ? NULL : parse(&r, argv, argc);
+    const char *why = parse(&r, argv, argc);
     uint8_t *bits = NULL;
 
-    if (argc < 3)
-        return rm.WrongArity(ctx);
     if (!why && r.once)
         why = check_once(&r);
     if (why)
@@ -174,10 +172,8 @@ int command_observe(struct rm_ctx *ctx, struct rm_string **argv, int argc)
         reply_code(ctx, WEIRNOKEY);
     if (!f && (r.no_create || !(f = create(ctx, argv[1], &o))))
         return key_close(&o);
-    if (r.once && !(bits = once_begin(&f->once, &r.command))) {
-        reply_code(ctx, WEIRMEMORY);
-        return key_close(&o);
-    }
+    if (r.once && !(bits = once_begin(&f->once, &r.command)))
+        return key_end(&o, reply_code(ctx, WEIRMEMORY));
     if (f->timed && (r.at || !r.items.timed)) {
         r.now = r.at ? r.now : server_time();
         weir_advance(f->w, r.now);

@@ -114,8 +114,6 @@ int command_load(struct rm_ctx *ctx, struct rm_string **argv, int argc)
 {
     struct cursor c;
 
-    if (argc != 4)
-        return rm.WrongArity(ctx);
     if (!cursor_read(argv[2], &c))
         return reply_error(ctx, ERR,
                            "invalid cursor; use the bytes up to the end of the chunk, and 0 for "

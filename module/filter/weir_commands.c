@@ -57,15 +57,6 @@ void items_times(const struct items *items, size_t from, size_t n, uint64_t *tim
         arg_u64(items->argv[words_of(items) * (from + i)], &times[i]);
 }
 
-static uint64_t word(const uint8_t *at)
-{
-    uint64_t value = 0;
-
-    for (int i = 7; i >= 0; i--)
-        value = value << 8 | at[i];
-    return value;
-}
-
 void items_keys(const struct items *items, size_t from, size_t n, const weir_filter *w,
                 struct weir_key *keys)
 {
@@ -76,8 +67,8 @@ void items_keys(const struct items *items, size_t from, size_t n, const weir_fil
         bytes[i] = arg_bytes(item(items, from + i));
     if (items->hashed)
         for (size_t i = 0; i < n; i++)
-            keys[i] = (struct weir_key){word(bytes[i].data),
-                                        word((const uint8_t *)bytes[i].data + 8), 1, 0};
+            keys[i] = (struct weir_key){load_number(bytes[i].data, 8),
+                                        load_number((const uint8_t *)bytes[i].data + 8, 8), 1, 0};
     else
         weir_hash_many(w, bytes, n, keys);
     for (size_t i = 0; items->weighted && i < n; i++)
@@ -103,7 +94,6 @@ uint64_t items_print(const struct items *items)
 struct filter_value *filter_create(struct rm_ctx *ctx, const char *text, size_t size,
                                    struct weir_error *error)
 {
-    uint64_t most = server_obeys(ctx) ? 0 : settings_largest();
     char spec[WEIR_SPEC_MAX];
     struct filter_value *f;
     uint64_t bytes;
@@ -116,7 +106,7 @@ struct filter_value *filter_create(struct rm_ctx *ctx, const char *text, size_t 
     }
     memcpy(spec, text, size);
     spec[size] = '\0';
-    if (filter_open(&w, spec, most, &bytes, error) != WEIR_OK)
+    if (filter_open(&w, spec, server_limit(ctx), &bytes, error) != WEIR_OK)
         return NULL;
     f = filter_value_of(w, bytes);
     if (!f)
@@ -130,7 +120,7 @@ static int command_create(struct rm_ctx *ctx, struct rm_string **argv, int argc)
     char spec[WEIR_SPEC_MAX];
     bool nx = argc == 4;
 
-    if (argc < 3 || argc > 4)
+    if (argc > 4)
         return rm.WrongArity(ctx);
     if (nx && !arg_is(argv[3], "NX"))
         return reply_error(ctx, ERR, "unknown argument after the spec; expected NX");
@@ -144,10 +134,8 @@ static int command_create(struct rm_ctx *ctx, struct rm_string **argv, int argc)
     }
     struct weir_bytes text = arg_bytes(argv[2]);
     struct filter_value *f = filter_create(ctx, text.data, text.size, &error);
-    if (!f) {
-        reply_failure(ctx, &error);
-        return key_close(&o);
-    }
+    if (!f)
+        return key_end(&o, reply_failure(ctx, &error));
     value_put(o.key, &f->is);
     weir_config(f->w, spec, sizeof spec);
     reply_ok(ctx);
@@ -174,11 +162,9 @@ static int command_ask(struct rm_ctx *ctx, struct rm_string **argv, int argc)
     struct items items = {0};
     struct weir_key keys[ITEMS_AT_ONCE];
     uint8_t verdicts[ITEMS_AT_ONCE] = {0};
-    const char *why = argc < 3 ? NULL : parse_items(&items, argv, argc);
+    const char *why = parse_items(&items, argv, argc);
     size_t n;
 
-    if (argc < 3)
-        return rm.WrongArity(ctx);
     if (why)
         return reply_error(ctx, ERR, "%s", why);
     struct opened o = key_open(ctx, argv[1], RM_READ, &family_filter);
@@ -221,10 +207,8 @@ static int forget(struct rm_ctx *ctx, struct filter_value *f, const struct items
 static int command_forget(struct rm_ctx *ctx, struct rm_string **argv, int argc)
 {
     struct items items = {0};
-    const char *why = argc < 3 ? NULL : parse_items(&items, argv, argc);
+    const char *why = parse_items(&items, argv, argc);
 
-    if (argc < 3)
-        return rm.WrongArity(ctx);
     if (why)
         return reply_error(ctx, ERR, "%s", why);
     struct opened o = key_open(ctx, argv[1], RM_READ | RM_WRITE, &family_filter);

@@ -26,6 +26,9 @@ uint64_t server_bytes(void *block);
 /* Is the command from a master or an AOF? It was allowed there, so no limits apply here. */
 bool server_obeys(struct rm_ctx *ctx);
 
+/* Maximum bytes of a value that a command creates: LARGEST, or 0 for no limit. */
+uint64_t server_limit(struct rm_ctx *ctx);
+
 /* Milliseconds since 1970: the server's clock at the first call, plus the time elapsed since.
  * Setting the clock of a running server changes nothing. */
 uint64_t server_time(void);
@@ -104,7 +107,7 @@ struct module_command {
     const char *name;
     rm_command_call call;
     const char *flags; /* in the server's words */
-    int arity;         /* with the name; -n: n or more */
+    int arity;         /* with the name; -n: n or more; the server rejects other calls */
     enum command_keys keys;
     const char *summary, *complexity;
 
@@ -115,7 +118,7 @@ struct module_command {
 };
 
 /* Register the commands of a list that ends with a NULL name, in an ACL category if the server
- * supports that. False if another module has registered one of them. */
+ * supports that. False if another module has registered one of them, or one cannot be described. */
 bool commands_create(struct rm_ctx *ctx, const struct module_command *list, const char *category);
 
 extern const struct module_command commands_weir[], commands_bf[], commands_cf[], commands_cms[],

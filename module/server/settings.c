@@ -165,8 +165,6 @@ static int refused(const char *why, struct rm_string **error)
 
 static struct rm_string *get_spec(const char *name, void *data)
 {
-    (void)name;
-    (void)data;
     return returned(now.spec);
 }
 
@@ -176,8 +174,6 @@ static int set_spec_string(const char *name, struct rm_string *value, void *data
     size_t size;
     const char *text = rm.StringPtrLen(value, &size);
 
-    (void)name;
-    (void)data;
     return refused(set_spec(text, size), error);
 }
 
@@ -185,8 +181,6 @@ static struct rm_string *get_error_rate(const char *name, void *data)
 {
     char text[32];
 
-    (void)name;
-    (void)data;
     snprintf(text, sizeof text, "%g", now.bf_error);
     return returned(text);
 }
@@ -196,8 +190,6 @@ static int set_error_rate(const char *name, struct rm_string *value, void *data,
 {
     double rate;
 
-    (void)name;
-    (void)data;
     if (rm.StringToDouble(value, &rate) != RM_OK || !(rate > 0 && rate < 1))
         return refused("bf-error-rate: expected a number above 0 and below 1", error);
     now.bf_error = rate;
@@ -206,31 +198,23 @@ static int set_error_rate(const char *name, struct rm_string *value, void *data,
 
 static long long get_number_setting(const char *name, void *data)
 {
-    (void)name;
     return *(long long *)data;
 }
 
 static int set_number_setting(const char *name, long long value, void *data,
                               struct rm_string **error)
 {
-    (void)name;
-    (void)error;
     *(long long *)data = value;
     return RM_OK;
 }
 
 static int get_dialect(const char *name, void *data)
 {
-    (void)name;
-    (void)data;
     return now.dialect;
 }
 
 static int set_dialect_value(const char *name, int value, void *data, struct rm_string **error)
 {
-    (void)name;
-    (void)data;
-    (void)error;
     now.dialect = value;
     return RM_OK;
 }

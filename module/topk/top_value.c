@@ -100,13 +100,11 @@ static bool write(const struct value *v, weir_sink sink, void *context)
 {
     const struct top *t = (const struct top *)v;
     struct bytes_out head = {0};
-    uint64_t decay;
 
-    memcpy(&decay, &t->decay, sizeof decay);
     put_number(&head, t->k);
     put_number(&head, t->width);
     put_number(&head, t->depth);
-    put_number(&head, decay);
+    put_double(&head, t->decay);
     for (uint64_t i = 0; i < t->k; i++) {
         const struct kept *e = &t->heap[i];
 
@@ -137,14 +135,12 @@ static struct top *read_head(struct weir_bytes in, uint64_t most)
 {
     struct top_request request = {0};
     struct top *t = NULL;
-    uint64_t decay;
     bool good;
 
     if (!get_number(&in, &request.k) || !get_number(&in, &request.width) ||
-        !get_number(&in, &request.depth) || !get_number(&in, &decay) || request.k == 0 ||
+        !get_number(&in, &request.depth) || !get_double(&in, &request.decay) || request.k == 0 ||
         request.k > in.size / 16)
         return NULL;
-    memcpy(&request.decay, &decay, sizeof decay);
     good = request.decay > 0 && request.decay <= 1 && (t = make(&request, most));
     for (uint64_t i = 0; good && i < request.k; i++) {
         good = read_kept(&in, &t->heap[i]);
@@ -160,24 +156,22 @@ static struct top *read_head(struct weir_bytes in, uint64_t most)
 static bool is_ours(const struct top *t)
 {
     struct top_request request = {t->k, t->width, t->depth, t->decay, true, top_seed(t)};
-    char spec[WEIR_SPEC_MAX], whole[WEIR_SPEC_MAX], its[WEIR_SPEC_MAX];
+    char spec[WEIR_SPEC_MAX];
 
     spec_of(spec, &request);
-    weir_sketch_config(t->s, its, sizeof its);
-    return weir_spec_complete(WEIR_KIND_SKETCH, spec, whole, sizeof whole, NULL) == WEIR_OK &&
-           strcmp(whole, its) == 0;
+    return sketch_has_spec(t->s, spec);
 }
 
-static struct value *read(struct image_in *in, struct weir_error *error)
+static struct value *read(const struct family *family, struct image_in *in,
+                          struct weir_error *error)
 {
     struct weir_part part;
-    void *data = image_kind(in) == PART_TOP ? image_part(in, &part, error) : NULL;
-    struct top *t = NULL;
+    struct weir_bytes body;
+    void *data = image_head(in, PART_TOP, &body, error);
+    struct top *t = data ? read_head(body, in->most) : NULL;
     uint64_t bytes;
 
     image_refuse(error, "not a value of TOPK.*");
-    if (data)
-        t = read_head((struct weir_bytes){part.body, part.body_size}, in->most);
     server_give(data);
     if (!t)
         return NULL;
@@ -297,44 +291,25 @@ static bool pass(struct archive *a, struct value *v)
     return a->reading ? read_heap(a, t) : write_heap(a, t);
 }
 
-static struct value *read_imported(struct image_in *in, struct rm_io *io, struct weir_error *error)
+static struct value *open_imported(const struct family *family)
 {
     struct top *t = server_take(sizeof *t);
 
     if (!t)
         return NULL;
-    t->is.family = &family_imported_top;
-    if (!(io ? archive_load(&t->is, pass, io)
-             : archive_read(&t->is, PART_IMPORTED_TOP, pass, in, error))) {
-        free_top(&t->is);
-        return NULL;
-    }
+    t->is.family = family;
+    return &t->is;
+}
+
+static void complete(struct value *v)
+{
+    struct top *t = (struct top *)v;
+
     t->bytes =
         server_bytes(t) + server_bytes(t->heap) + server_bytes(t->index) + server_bytes(t->buckets);
     for (uint64_t i = 0; i < t->k; i++)
         t->bytes += t->heap[i].item ? top_item_bytes(t->heap[i].size) : 0;
     top_index(t);
-    return &t->is;
-}
-
-static struct value *read_import(struct image_in *in, struct weir_error *error)
-{
-    return read_imported(in, NULL, error);
-}
-
-static struct value *load_import(struct rm_io *io)
-{
-    return read_imported(NULL, io, NULL);
-}
-
-static void save_import(const struct value *v, struct rm_io *io)
-{
-    archive_save(v, pass, io);
-}
-
-static bool write_import(const struct value *v, weir_sink sink, void *context)
-{
-    return archive_write(v, PART_IMPORTED_TOP, pass, sink, context);
 }
 
 /* ---- copies and memory ---- */
@@ -417,28 +392,15 @@ static bool move(struct value *v, struct rm_defrag *ctx, unsigned long *cursor)
     return true;
 }
 
-const struct family family_top = {
-    .type = "weir-topk",
-    .imported = &family_imported_top,
-    .write = write,
-    .read = read,
-    .copy = copy,
-    .free = free_top,
-    .memory = memory,
-    .blocks = blocks,
-    .move = move,
-};
+#define TOP_FAMILY(name, ...)                                                                      \
+    const struct family name = {.copy = copy,                                                      \
+                                .free = free_top,                                                  \
+                                .memory = memory,                                                  \
+                                .blocks = blocks,                                                  \
+                                .move = move,                                                      \
+                                __VA_ARGS__}
 
-const struct family family_imported_top = {
-    .type = "TopK-TYPE",
-    .encoding = 0,
-    .write = write_import,
-    .read = read_import,
-    .load = load_import,
-    .save = save_import,
-    .copy = copy,
-    .free = free_top,
-    .memory = memory,
-    .blocks = blocks,
-    .move = move,
-};
+TOP_FAMILY(family_top, .type = "weir-topk", .encoding = IMAGE_ENCODING, .write = write,
+           .read = read, .imported = &family_imported_top);
+TOP_FAMILY(family_imported_top, .type = "TopK-TYPE", .write = archive_write, .read = archive_read,
+           .pass = pass, .part = PART_IMPORTED_TOP, .open = open_imported, .complete = complete);

@@ -77,7 +77,4 @@ uint32_t buckets_add(struct top *t, struct weir_bytes item, uint32_t print, uint
 /* The highest count of an item that is at least `least`, or 0. */
 uint32_t buckets_count(const struct top *t, struct weir_bytes item, uint32_t least);
 
-uint32_t load32(const uint8_t *at);
-void store32(uint8_t *at, uint32_t number);
-
 #endif

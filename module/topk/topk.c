@@ -53,17 +53,14 @@ static int topk_reserve(struct rm_ctx *ctx, struct rm_string **argv, int argc)
     if (o.loading)
         return key_refuse(ctx, &o);
     why = o.value || o.wrong ? "TopK: key already exists" : parse(&request, argv, argc);
-    if (why) {
-        rm.ReplyWithError(ctx, why);
-        return key_close(&o);
-    }
-    t = top_open(&request, server_obeys(ctx) ? 0 : settings_largest(), &error);
-    if (!t) {
-        rm.ReplyWithError(ctx, error.status == WEIR_BAD_CONFIG
-                                   ? "TopK: invalid decay"
-                                   : "TopK: Insufficient memory to create the key");
-        return key_close(&o);
-    }
+    if (why)
+        return key_end(&o, rm.ReplyWithError(ctx, why));
+    t = top_open(&request, server_limit(ctx), &error);
+    if (!t)
+        return key_end(&o,
+                       rm.ReplyWithError(ctx, error.status == WEIR_BAD_CONFIG
+                                                  ? "TopK: invalid decay"
+                                                  : "TopK: Insufficient memory to create the key"));
     value_put(o.key, &t->is);
     snprintf(decay, sizeof decay, "%.17g", t->decay);
     snprintf(seed, sizeof seed, "%llu", (unsigned long long)top_seed(t));
@@ -112,8 +109,6 @@ static int topk_add(struct rm_ctx *ctx, struct rm_string **argv, int argc)
     bool short_of_memory = false;
     int done = 0;
 
-    if (argc < 3)
-        return rm.WrongArity(ctx);
     struct opened o = key_open(ctx, argv[1], RM_READ | RM_WRITE, &family_top);
     struct top *t = key_value(ctx, &o, MISSING);
     if (!t)
@@ -137,7 +132,7 @@ static int topk_incrby(struct rm_ctx *ctx, struct rm_string **argv, int argc)
     uint64_t amount;
     int good = 2, done = 0;
 
-    if (argc < 4 || argc % 2 != 0)
+    if (argc % 2 != 0)
         return rm.WrongArity(ctx);
     struct opened o = key_open(ctx, argv[1], RM_READ | RM_WRITE, &family_top);
     struct top *t = key_value(ctx, &o, MISSING);
@@ -158,8 +153,6 @@ static int topk_incrby(struct rm_ctx *ctx, struct rm_string **argv, int argc)
 
 static int ask(struct rm_ctx *ctx, struct rm_string **argv, int argc, bool count)
 {
-    if (argc < 3)
-        return rm.WrongArity(ctx);
     struct opened o = key_open(ctx, argv[1], RM_READ, &family_top);
     const struct top *t = key_value(ctx, &o, MISSING);
     if (!t)
@@ -190,21 +183,17 @@ static int topk_list(struct rm_ctx *ctx, struct rm_string **argv, int argc)
     struct kept *list;
     size_t n;
 
-    if (argc < 2 || argc > 3)
+    if (argc > 3)
         return rm.WrongArity(ctx);
     struct opened o = key_open(ctx, argv[1], RM_READ, &family_top);
     const struct top *t = key_value(ctx, &o, MISSING);
     if (!t)
         return RM_OK;
-    if (argc == 3 && !arg_is(argv[2], "WITHCOUNT")) {
-        rm.ReplyWithError(ctx, "WITHCOUNT keyword expected");
-        return key_close(&o);
-    }
+    if (argc == 3 && !arg_is(argv[2], "WITHCOUNT"))
+        return key_end(&o, rm.ReplyWithError(ctx, "WITHCOUNT keyword expected"));
     list = top_sorted(t, &n);
-    if (!list) {
-        reply_code(ctx, WEIRMEMORY);
-        return key_close(&o);
-    }
+    if (!list)
+        return key_end(&o, reply_code(ctx, WEIRMEMORY));
     rm.ReplyWithArray(ctx, (long)(argc == 3 ? 2 * n : n));
     for (size_t i = 0; i < n; i++) {
         rm.ReplyWithStringBuffer(ctx, list[i].item, list[i].size);
@@ -217,8 +206,6 @@ static int topk_list(struct rm_ctx *ctx, struct rm_string **argv, int argc)
 
 static int topk_info(struct rm_ctx *ctx, struct rm_string **argv, int argc)
 {
-    if (argc != 2)
-        return rm.WrongArity(ctx);
     struct opened o = key_open(ctx, argv[1], RM_READ, &family_top);
     const struct top *t = key_value(ctx, &o, MISSING);
     if (!t)

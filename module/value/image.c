@@ -34,15 +34,6 @@ bool image_get(void *from, void *data, size_t size)
     return true;
 }
 
-static uint64_t little_endian(const uint8_t *at, int bytes)
-{
-    uint64_t value = 0;
-
-    while (bytes-- > 0)
-        value = value << 8 | at[bytes];
-    return value;
-}
-
 uint32_t image_kind(struct image_in *in)
 {
     if (in->head_left == 0) {
@@ -55,12 +46,12 @@ uint32_t image_kind(struct image_in *in)
         }
         in->head_left = sizeof in->head;
     }
-    return memcmp(in->head, "WEIR", 4) == 0 ? (uint32_t)little_endian(in->head + 6, 2) : UINT32_MAX;
+    return memcmp(in->head, "WEIR", 4) == 0 ? (uint32_t)load_number(in->head + 6, 2) : UINT32_MAX;
 }
 
 uint32_t image_shards(const struct image_in *in)
 {
-    return (uint32_t)little_endian(in->head + 36, 4);
+    return (uint32_t)load_number(in->head + 36, 4);
 }
 
 void image_refuse(struct weir_error *error, const char *text)
@@ -80,7 +71,7 @@ void image_no_memory(struct weir_error *error)
  * as has arrived. */
 void *image_part(struct image_in *in, struct weir_part *part, struct weir_error *error)
 {
-    uint64_t length = little_endian(in->head + 8, 8);
+    uint64_t length = load_number(in->head + 8, 8);
     uint64_t room = length < PIECE ? length : PIECE, got = 0;
     uint8_t *data = NULL;
 
@@ -109,6 +100,17 @@ void *image_part(struct image_in *in, struct weir_part *part, struct weir_error 
     return NULL;
 }
 
+void *image_head(struct image_in *in, uint32_t kind, struct weir_bytes *body,
+                 struct weir_error *error)
+{
+    struct weir_part part;
+    void *data = image_kind(in) == kind ? image_part(in, &part, error) : NULL;
+
+    if (data)
+        *body = (struct weir_bytes){part.body, part.body_size};
+    return data;
+}
+
 /* Bytes after a value make an image invalid. */
 static bool at_end(struct image_in *in)
 {
@@ -117,7 +119,7 @@ static bool at_end(struct image_in *in)
 
 struct value *image_read(const struct family *family, struct image_in *in, struct weir_error *error)
 {
-    struct value *v = family->read(in, error);
+    struct value *v = family->read(family, in, error);
 
     if (!v || at_end(in))
         return v;
@@ -167,7 +169,6 @@ size_t image_chunk(const struct value *v, uint64_t offset, size_t size, uint8_t 
 
 static bool count_sink(void *context, const void *data, size_t size)
 {
-    (void)data;
     *(uint64_t *)context += size;
     return true;
 }
@@ -232,9 +233,16 @@ void put_number(struct bytes_out *out, uint64_t number)
 {
     uint8_t bytes[8];
 
-    for (int i = 0; i < 8; i++)
-        bytes[i] = (uint8_t)(number >> 8 * i);
+    store_number(bytes, number, sizeof bytes);
     put_bytes(out, bytes, sizeof bytes);
+}
+
+void put_double(struct bytes_out *out, double number)
+{
+    uint64_t bits;
+
+    memcpy(&bits, &number, sizeof bits);
+    put_number(out, bits);
 }
 
 bool put_part(struct bytes_out *out, uint32_t kind, weir_sink sink, void *context)
@@ -263,8 +271,16 @@ bool get_number(struct weir_bytes *in, uint64_t *number)
 
     if (!get_bytes(in, bytes, sizeof bytes))
         return false;
-    *number = 0;
-    for (int i = 7; i >= 0; i--)
-        *number = *number << 8 | bytes[i];
+    *number = load_number(bytes, sizeof bytes);
+    return true;
+}
+
+bool get_double(struct weir_bytes *in, double *number)
+{
+    uint64_t bits;
+
+    if (!get_number(in, &bits))
+        return false;
+    memcpy(number, &bits, sizeof bits);
     return true;
 }

@@ -34,6 +34,10 @@ uint32_t image_shards(const struct image_in *in);
  * it. */
 void *image_part(struct image_in *in, struct weir_part *part, struct weir_error *error);
 
+/* The same for a part of this kind; *body is its body. */
+void *image_head(struct image_in *in, uint32_t kind, struct weir_bytes *body,
+                 struct weir_error *error);
+
 /* Set the error of an image: damaged (WEIR_BAD_DATA), or too large (WEIR_NO_MEMORY). */
 void image_refuse(struct weir_error *error, const char *text);
 void image_no_memory(struct weir_error *error);
@@ -68,8 +72,36 @@ bool image_passes_part(weir_sink sink, void *context, uint64_t size);
 /* Size of the image. */
 uint64_t image_size(const struct value *v);
 
+#define IMAGE_ENCODING 1 /* in an RDB */
 #define CHUNK_DEFAULT (16 << 20)
 #define PIECE (1 << 20) /* an RDB compresses a string with a second buffer of its size */
+
+/* ---- little-endian numbers of some bytes ---- */
+
+static inline uint64_t load_number(const uint8_t *at, size_t bytes)
+{
+    uint64_t number = 0;
+
+    while (bytes-- > 0)
+        number = number << 8 | at[bytes];
+    return number;
+}
+
+static inline void store_number(uint8_t *at, uint64_t number, size_t bytes)
+{
+    for (size_t i = 0; i < bytes; i++)
+        at[i] = (uint8_t)(number >> 8 * i);
+}
+
+static inline uint32_t load32(const uint8_t *at)
+{
+    return (uint32_t)load_number(at, 4);
+}
+
+static inline void store32(uint8_t *at, uint32_t number)
+{
+    store_number(at, number, 4);
+}
 
 /* ---- bodies of the module's own parts: numbers of 8 bytes, and bytes ---- */
 
@@ -82,6 +114,7 @@ struct bytes_out {
 
 void put_bytes(struct bytes_out *out, const void *data, size_t size);
 void put_number(struct bytes_out *out, uint64_t number);
+void put_double(struct bytes_out *out, double number);
 
 /* Write the buffer as a part and free it. False if the sink failed or memory was short. */
 bool put_part(struct bytes_out *out, uint32_t kind, weir_sink sink, void *context);
@@ -89,5 +122,6 @@ bool put_part(struct bytes_out *out, uint32_t kind, weir_sink sink, void *contex
 /* Read from the front; false if there are fewer bytes. `to` may be NULL. */
 bool get_bytes(struct weir_bytes *in, void *to, size_t size);
 bool get_number(struct weir_bytes *in, uint64_t *number);
+bool get_double(struct weir_bytes *in, double *number);
 
 #endif

@@ -79,7 +79,6 @@ static int reply(struct rm_ctx *ctx, struct rm_string **argv, int argc)
 
 static void free_job(struct rm_ctx *ctx, void *job)
 {
-    (void)ctx;
     job_close(job);
 }
 

@@ -166,19 +166,18 @@ static bool read_chunks(struct image_in *in, struct value_loading *l, uint64_t h
     return true;
 }
 
-static struct value *read(struct image_in *in, struct weir_error *error)
+static struct value *read(const struct family *family, struct image_in *in,
+                          struct weir_error *error)
 {
-    struct weir_part part;
     struct weir_bytes body;
     uint64_t have = 0, version = 0, total = 0, chunks = 0;
     struct value_loading *l = NULL;
-    void *head;
+    void *head = image_head(in, PART_CHUNKS, &body, error);
 
-    if (image_kind(in) != PART_CHUNKS || !(head = image_part(in, &part, error))) {
+    if (!head) {
         image_refuse(error, "not a value that is being loaded");
         return NULL;
     }
-    body = (struct weir_bytes){part.body, part.body_size};
     if (get_number(&body, &have) && get_number(&body, &version) && get_number(&body, &total) &&
         get_number(&body, &chunks) && body.size == 0)
         l = loading_begin(version, total);
@@ -223,6 +222,7 @@ static size_t blocks(const struct value *v)
 
 const struct family family_loading = {
     .type = "weir-load",
+    .encoding = IMAGE_ENCODING,
     .write = write,
     .read = read,
     .copy = copy,
@@ -236,9 +236,9 @@ const struct family family_loading = {
 
 bool transfer_fits(struct rm_ctx *ctx, uint64_t bytes)
 {
-    uint64_t most = settings_largest();
+    uint64_t most = server_limit(ctx);
 
-    return most == 0 || server_obeys(ctx) || bytes / 2 <= most; /* checksums are less than half */
+    return most == 0 || bytes / 2 <= most; /* checksums are less than half */
 }
 
 struct load_job {
@@ -266,7 +266,6 @@ static void finish_load(struct rm_ctx *ctx, struct rm_string **argv, int argc, s
     struct load_job *j = (struct load_job *)job;
     struct rm_key *key = rm.OpenKey(ctx, argv[1], RM_READ | RM_WRITE);
 
-    (void)argc;
     if (j->result) {
         value_put(key, j->result);
         rm.ReplicateVerbatim(ctx);
@@ -305,7 +304,7 @@ int transfer_finish(struct rm_ctx *ctx, struct rm_string **argv, int argc, struc
     j->is.discard = discard_load;
     j->l = l;
     j->last = new_chunk(chunk.data, chunk.size);
-    j->most = server_obeys(ctx) ? 0 : settings_largest();
+    j->most = server_limit(ctx);
     job_add_input(&j->is, 1, &l->is);
     if (j->last)
         return job_start(ctx, argv, argc, &j->is, l->have + chunk.size);
@@ -363,8 +362,7 @@ bool cursor_read(const struct rm_string *arg, struct cursor *c)
 void cursor_head(uint8_t head[HEAD_SIZE], uint64_t total)
 {
     memcpy(head, HEAD_WORD, 8);
-    for (int i = 0; i < 8; i++)
-        head[8 + i] = (uint8_t)(total >> 8 * i);
+    store_number(head + 8, total, 8);
 }
 
 bool cursor_is_head(const uint8_t *data, size_t size, uint64_t *total)
@@ -372,8 +370,7 @@ bool cursor_is_head(const uint8_t *data, size_t size, uint64_t *total)
     *total = 0;
     if (size != HEAD_SIZE || memcmp(data, HEAD_WORD, 8) != 0)
         return false;
-    for (int i = 7; i >= 0; i--)
-        *total = *total << 8 | data[8 + i];
+    *total = load_number(data + 8, 8);
     return *total > 0;
 }
 

@@ -7,15 +7,6 @@
 
 /* ---- hash functions ---- */
 
-static uint64_t little_endian(const uint8_t *at, size_t bytes)
-{
-    uint64_t value = 0;
-
-    while (bytes-- > 0)
-        value = value << 8 | at[bytes];
-    return value;
-}
-
 static uint64_t word64(const uint8_t *at)
 {
     uint64_t word;
@@ -31,12 +22,12 @@ uint32_t murmur32(const void *data, size_t size, uint32_t seed)
     uint32_t h = seed ^ (uint32_t)size;
 
     for (; size >= 4; at += 4, size -= 4) {
-        uint32_t k = (uint32_t)little_endian(at, 4) * m;
+        uint32_t k = (uint32_t)load_number(at, 4) * m;
 
         h = h * m ^ (k ^ k >> 24) * m;
     }
     if (size > 0)
-        h = (h ^ (uint32_t)little_endian(at, size)) * m;
+        h = (h ^ (uint32_t)load_number(at, size)) * m;
     h = (h ^ h >> 13) * m;
     return h ^ h >> 15;
 }
@@ -53,7 +44,7 @@ uint64_t murmur64(const void *data, size_t size, uint64_t seed)
         h = (h ^ (k ^ k >> 47) * m) * m;
     }
     if (size > 0)
-        h = (h ^ little_endian(at, size)) * m;
+        h = (h ^ load_number(at, size)) * m;
     h = (h ^ h >> 47) * m;
     return h ^ h >> 47;
 }
@@ -173,44 +164,57 @@ bool archive_text(struct archive *a, char **data, uint64_t *size)
 
 /* ---- values ---- */
 
-bool archive_write(const struct value *v, uint32_t part, archive_pass *pass, weir_sink sink,
-                   void *context)
+bool archive_write(const struct value *v, weir_sink sink, void *context)
 {
+    const struct family *f = v->family;
     struct bytes_out numbers = {0};
     struct archive head = {.out = &numbers}, blocks = {.sink = sink, .context = context};
 
-    pass(&head, (struct value *)v);
-    return put_part(&numbers, part, sink, context) && pass(&blocks, (struct value *)v);
+    f->pass(&head, (struct value *)v);
+    return put_part(&numbers, f->part, sink, context) && f->pass(&blocks, (struct value *)v);
 }
 
-bool archive_read(struct value *v, uint32_t kind, archive_pass *pass, struct image_in *in,
-                  struct weir_error *error)
+static struct value *read_value(const struct family *f, struct archive *a)
 {
-    struct weir_part part;
-    void *head = image_kind(in) == kind ? image_part(in, &part, error) : NULL;
-    struct archive a = {.reading = true, .in = in, .most = in->most};
-    bool good = false;
+    struct value *v = f->open(f);
 
-    if (head) {
-        a.numbers = (struct weir_bytes){part.body, part.body_size};
-        good = pass(&a, v) && a.numbers.size == 0;
+    if (v && f->pass(a, v) && a->numbers.size == 0) {
+        if (f->complete)
+            f->complete(v);
+        return v;
     }
-    server_give(head);
-    if (!good)
-        image_refuse(error, "not a valid value of RedisBloom, or larger than LARGEST allows");
-    return good;
+    if (v)
+        f->free(v);
+    return NULL;
 }
 
-void archive_save(const struct value *v, archive_pass *pass, struct rm_io *io)
+struct value *archive_read(const struct family *family, struct image_in *in,
+                           struct weir_error *error)
 {
-    struct archive a = {.io = io};
+    struct archive a = {.reading = true, .in = in, .most = in->most};
+    void *head = image_head(in, family->part, &a.numbers, error);
+    struct value *v = head ? read_value(family, &a) : NULL;
 
-    pass(&a, (struct value *)v);
+    server_give(head);
+    if (!v)
+        image_refuse(error, "not a valid value of RedisBloom, or larger than LARGEST allows");
+    return v;
 }
 
-bool archive_load(struct value *v, archive_pass *pass, struct rm_io *io)
+void archive_save(const struct value *v, struct rm_io *io)
+{
+    v->family->pass(&(struct archive){.io = io}, (struct value *)v);
+}
+
+struct value *archive_load(const struct family *family, struct rm_io *io)
 {
     struct archive a = {.reading = true, .io = io, .most = image_limit(io)};
+    struct value *v = read_value(family, &a);
 
-    return pass(&a, v);
+    if (!v)
+        rm.LogIOError(io, "warning",
+                      "cannot load a value of type %s: the data is invalid or larger than LARGEST "
+                      "allows",
+                      family->type);
+    return v;
 }

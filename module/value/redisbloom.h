@@ -39,14 +39,12 @@ bool archive_block(struct archive *a, uint8_t **data, uint64_t size);
 /* A short string in server memory. */
 bool archive_text(struct archive *a, char **data, uint64_t *size);
 
-/* A value through its description. Reading returns NULL, with a message for images. */
-typedef bool archive_pass(struct archive *a, struct value *v);
-
-bool archive_write(const struct value *v, uint32_t part, archive_pass *pass, weir_sink sink,
-                   void *context);
-bool archive_read(struct value *v, uint32_t part, archive_pass *pass, struct image_in *in,
-                  struct weir_error *error);
-void archive_save(const struct value *v, archive_pass *pass, struct rm_io *io);
-bool archive_load(struct value *v, archive_pass *pass, struct rm_io *io);
+/* Values of a family with a pass(). Reading returns NULL, with a message for images and in the log
+ * for an RDB. */
+bool archive_write(const struct value *v, weir_sink sink, void *context);
+struct value *archive_read(const struct family *family, struct image_in *in,
+                           struct weir_error *error);
+void archive_save(const struct value *v, struct rm_io *io);
+struct value *archive_load(const struct family *family, struct rm_io *io);
 
 #endif

@@ -3,31 +3,24 @@
 #include "value/value.h"
 #include "server/reply.h"
 #include "server/server.h"
-#include "value/image.h"
+#include "value/redisbloom.h"
 
+#include <string.h>
 #include <unistd.h>
 
 /* ---- types ---- */
 
-#define ENCODING 1 /* of images in an RDB */
-
 static void *load(const struct family *family, struct rm_io *io, int encoding)
 {
-    int expected = family->load ? family->encoding : ENCODING;
     struct value *v = NULL;
 
-    if (encoding != expected)
+    if (encoding != family->encoding)
         rm.LogIOError(io, "warning",
                       "cannot load a value of type %s with encoding version %d; only version %d is "
                       "supported",
-                      family->type, encoding, expected);
-    else if (!family->load)
-        v = image_load(family, io);
-    else if (!(v = family->load(io)))
-        rm.LogIOError(io, "warning",
-                      "cannot load a value of type %s: the data is invalid or larger than LARGEST "
-                      "allows",
-                      family->type);
+                      family->type, encoding, family->encoding);
+    else
+        v = family->pass ? archive_load(family, io) : image_load(family, io);
     if (v)
         value_changed(v);
     return v;
@@ -73,7 +66,7 @@ static void save(struct rm_io *io, void *value)
 {
     const struct value *v = value;
 
-    (v->family->save ? v->family->save : image_save)(v, io);
+    (v->family->pass ? archive_save : image_save)(v, io);
 }
 
 static void rewrite(struct rm_io *io, struct rm_string *key, void *value)
@@ -97,8 +90,6 @@ static size_t memory(struct rm_key_options *ctx, const void *value, size_t sampl
 {
     const struct value *v = value;
 
-    (void)ctx;
-    (void)samples;
     return v->family->memory(v);
 }
 
@@ -106,7 +97,6 @@ static size_t effort(struct rm_key_options *ctx, const void *value)
 {
     const struct value *v = value;
 
-    (void)ctx;
     return v->family->blocks(v);
 }
 
@@ -116,7 +106,6 @@ static void *copy(struct rm_key_options *ctx, const void *value)
     uint64_t start = stats_start();
     struct value *v = from->family->copy(from);
 
-    (void)ctx;
     stats_stop(start);
     if (!v)
         return NULL;
@@ -132,7 +121,6 @@ static int defrag(struct rm_defrag *ctx, struct rm_string *key, void **value)
     unsigned long cursor = 0;
     void *moved;
 
-    (void)key;
     if (atomic_load(&v->holders) > 0)
         return 0;
     if (rm.DefragCursorGet(ctx, &cursor) != RM_OK)
@@ -164,10 +152,10 @@ int types_create(struct rm_ctx *ctx)
 
         const struct family *f = types[i].family;
 
-        types[i].type = rm.CreateDataType(ctx, f->type, f->load ? f->encoding : ENCODING, &methods);
+        types[i].type = rm.CreateDataType(ctx, f->type, f->encoding, &methods);
         if (types[i].type)
             continue;
-        if (!f->load)
+        if (!f->pass)
             return RM_ERR;
         rm.Log(ctx, "notice", "another module has registered the type %s; weir cannot load it",
                f->type);
@@ -344,14 +332,12 @@ static void *take(void *context, size_t size)
 {
     void *block = server_take(size);
 
-    (void)context;
     balance += server_bytes(block);
     return block;
 }
 
 static void give(void *context, void *block)
 {
-    (void)context;
     balance -= server_bytes(block);
     server_give(block);
 }
@@ -400,6 +386,15 @@ enum weir_status sketch_load(weir_sketch **out, const void *data, size_t size, u
 
     *bytes = balance;
     return status;
+}
+
+bool sketch_has_spec(const weir_sketch *s, const char *spec)
+{
+    char whole[WEIR_SPEC_MAX], its[WEIR_SPEC_MAX];
+
+    weir_sketch_config(s, its, sizeof its);
+    return weir_spec_complete(WEIR_KIND_SKETCH, spec, whole, sizeof whole, NULL) == WEIR_OK &&
+           strcmp(whole, its) == 0;
 }
 
 uint64_t spec_seed(const char *spec)

@@ -13,6 +13,7 @@
 
 #include "server/abi.h"
 
+struct archive;
 struct image_in;
 
 /* The first member of every value. */
@@ -26,13 +27,13 @@ struct value {
 
 struct family {
     const char *type; /* as TYPE reports it: nine characters */
-    int encoding;     /* version of the format in an RDB; 0: that of images */
+    int encoding;     /* version of its format in an RDB */
 
-    /* Write the image to a sink; false if the sink fails. */
+    /* Write the image to a sink; false if the sink fails. Read a whole image; NULL with a message.
+     */
     bool (*write)(const struct value *v, weir_sink sink, void *context);
-
-    /* Read a whole image; NULL with a message. */
-    struct value *(*read)(struct image_in *in, struct weir_error *error);
+    struct value *(*read)(const struct family *family, struct image_in *in,
+                          struct weir_error *error);
 
     struct value *(*copy)(const struct value *v); /* NULL: no memory */
     void (*free)(struct value *v);
@@ -46,9 +47,12 @@ struct family {
     /* A value of RedisBloom, for the same commands; or NULL. */
     const struct family *imported;
 
-    /* Its own format in an RDB; NULL: the image. load() returns NULL if the value is invalid. */
-    struct value *(*load)(struct rm_io *io);
-    void (*save)(const struct value *v, struct rm_io *io);
+    /* In such a family: its fields (redisbloom.h), which write() and read() and an RDB contain; the
+     * part that they begin in an image; an empty value; and its completion after reading. */
+    bool (*pass)(struct archive *a, struct value *v);
+    uint32_t part;
+    struct value *(*open)(const struct family *family);
+    void (*complete)(struct value *v);
 
     /* Write commands to an AOF; NULL: WEIR.LOAD with the image. */
     void (*rewrite)(const struct value *v, struct rm_io *io, struct rm_string *key);
@@ -120,6 +124,13 @@ bool keys_were_asked(struct rm_ctx *ctx, struct rm_string **argv, int argc);
 /* Close a key. Returns RM_OK, the result of a command. */
 int key_close(struct opened *o);
 
+/* Close a key after the reply of a command; returns `reply`, which is RM_OK. */
+static inline int key_end(struct opened *o, int reply)
+{
+    key_close(o);
+    return reply;
+}
+
 /* Reply that the key has another type, is being loaded or busy, and close it. */
 int key_refuse(struct rm_ctx *ctx, struct opened *o);
 
@@ -147,6 +158,9 @@ enum weir_status sketch_open(weir_sketch **out, const char *spec, uint64_t most,
                              struct weir_error *error);
 enum weir_status sketch_load(weir_sketch **out, const void *data, size_t size, uint64_t most,
                              uint64_t *bytes, struct weir_error *error);
+
+/* Is this the complete form of the sketch's spec? Then it can be merged with others. */
+bool sketch_has_spec(const weir_sketch *s, const char *spec);
 
 /* The seed in the spec of a filter or sketch. */
 uint64_t spec_seed(const char *spec);

@@ -103,7 +103,6 @@ static void count_min_keeps_its_bound_as_often_as_guaranteed(void **state)
 {
     static const char *const forms[] = {"", "update=conservative", "layout=line"};
 
-    (void)state;
     for (size_t i = 0; i < trace_count; i++) {
         size_t n;
         struct exact *list = count_exactly(&traces[i], &n);
@@ -156,7 +155,6 @@ static void keeps_all_bounds(const weir_sketch *s, const struct exact *exact, si
 
 static void bounds_of_top_always_hold_also_after_merges(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < trace_count; i++) {
         static const int keys[] = {20, 1000};
         size_t n;

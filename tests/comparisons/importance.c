@@ -148,12 +148,11 @@ static int compare(const struct kind *kind, double repeats, uint64_t seed)
 /* In all 56 comparisons (three seeds) recent is better: false negatives among the top 30 % are 0.35
  * to 0.71 of the other filter's, wFNR 0.46 to 0.77. Most are with ibf-h; ibf-2c is always above 20
  * %. */
-static void at_equal_error_recent_keeps_more_important_keys(void **state)
+TEST(at_equal_error_recent_keeps_more_important_keys)
 {
     uint64_t seeds = is_quick() ? 1 : 3;
     int made = 0;
 
-    (void)state;
     for (uint64_t seed = 1; seed <= seeds; seed++)
         for (size_t kind = 0; kind < KINDS; kind++)
             for (int repeats = 10; repeats <= 50; repeats += 20)
@@ -161,11 +160,4 @@ static void at_equal_error_recent_keeps_more_important_keys(void **state)
     assert_true(made >= 15 * (int)seeds);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(at_equal_error_recent_keeps_more_important_keys),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS("tests")

@@ -72,9 +72,8 @@ static void assert_costs_little(unsigned width, double more)
 /* The bits that the error requires, plus the cost of order and uneven
  * lines: 5.64, 5.53, 5.39, 5.47, 5.13, 4.78 were measured. With two fewer 12-bit slots per line the
  * limit would be exceeded. */
-static void a_remembered_key_costs_the_bits_of_its_error_and_less_than_six(void **state)
+TEST(a_remembered_key_costs_the_bits_of_its_error_and_less_than_six)
 {
-    (void)state;
     for (size_t i = 0; i < WIDTHS; i++) {
         struct settled s = settle(widths[i]);
         double span = floor(3 * s.capacity), seen = seen_from(&s, span, span);
@@ -87,9 +86,8 @@ static void a_remembered_key_costs_the_bits_of_its_error_and_less_than_six(void 
 }
 
 /* From 14 bits on there are too few errors to count. */
-static void the_error_is_the_stated_one(void **state)
+TEST(the_error_is_the_stated_one)
 {
-    (void)state;
     for (size_t i = 0; i < 3; i++) {
         struct settled s = settle(widths[i]);
         uint64_t n = is_quick() ? 500000 : 4000000;
@@ -124,9 +122,8 @@ static double share_predicted(const struct settled *s, double capacities)
     return there + (1 - there) * s->error;
 }
 
-static void ages_are_those_of_a_poisson_stream_at_each_line(void **state)
+TEST(ages_are_those_of_a_poisson_stream_at_each_line)
 {
-    (void)state;
     for (size_t i = 0; i < WIDTHS; i++) {
         struct settled s = settle(widths[i]);
 
@@ -143,9 +140,8 @@ static void ages_are_those_of_a_poisson_stream_at_each_line(void **state)
 
 /* The distribution gives 0.97 at 10 bits and 0.903 at 20. With fewer slots ages vary more: with the
  * 21 slots of 24 bits at best 0.88 remain. */
-static void nine_tenths_of_keys_at_three_quarters_of_capacity_are_seen(void **state)
+TEST(nine_tenths_of_keys_at_three_quarters_of_capacity_are_seen)
 {
-    (void)state;
     for (size_t i = 0; i < WIDTHS; i++) {
         struct settled s = settle(widths[i]);
         double share = share_seen(&s, 0.75), least = widths[i] <= 20 ? 0.90 : 0.87;
@@ -156,14 +152,4 @@ static void nine_tenths_of_keys_at_three_quarters_of_capacity_are_seen(void **st
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_remembered_key_costs_the_bits_of_its_error_and_less_than_six),
-        cmocka_unit_test(the_error_is_the_stated_one),
-        cmocka_unit_test(nine_tenths_of_keys_at_three_quarters_of_capacity_are_seen),
-        cmocka_unit_test(ages_are_those_of_a_poisson_stream_at_each_line),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS("tests")

@@ -23,7 +23,6 @@ static struct outcome outcome_of(const struct draw *d, const char *spec)
  * 0.9999, 57.8 %. An exact list of the latest 246,000 keys would look up 59 %. */
 static void a_cache_of_512_kib_looks_up_62_percent_with_errors_below_a_thousandth(void **state)
 {
-    (void)state;
     for (int seed = 1; seed <= 3; seed++) {
         char spec[100];
 
@@ -43,7 +42,6 @@ static void a_set_in_64_kib_looks_up_only_members_and_never_errs(void **state)
 {
     struct outcome o = outcome_of(&addresses, "strict memory=64K set=31620 seed=1");
 
-    (void)state;
     assert_true(o.precision == 1 && o.recall == 1);
     assert_true(o.calls > 0.0887 && o.calls <= 0.095);
 }
@@ -54,7 +52,6 @@ static void cached_verdicts_halve_the_lookups(void **state)
 {
     struct outcome o = outcome_of(&addresses, "strict memory=64K verdicts=24K set=31620 seed=1");
 
-    (void)state;
     assert_true(o.precision == 1 && o.recall == 1 && o.calls < 0.045);
     o = outcome_of(&hosts, "strict memory=32K verdicts=4K set=26929 seed=1");
     assert_true(o.precision == 1 && o.recall == 1 && o.calls < 0.04);
@@ -72,7 +69,6 @@ static void dabf_misses_members_or_looks_up_more(void **state)
     };
     struct outcome ours = outcome_of(&addresses, "cache memory=512K seed=1");
 
-    (void)state;
     for (size_t i = 0; i < 4; i++) {
         struct outcome o = outcome_of(&addresses, others[i]);
 
@@ -85,7 +81,6 @@ static void hosts_that_fit_are_looked_up_once(void **state)
 {
     struct outcome o = outcome_of(&hosts, "cache memory=16K seed=1");
 
-    (void)state;
     assert_true(o.precision == 1 && o.recall == 1);
     assert_within("calls", o.calls, 3236 / 20603.0, 0.001, 0);
     struct outcome strict = outcome_of(&hosts, "strict memory=32K set=26929 seed=1");

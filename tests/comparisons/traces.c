@@ -61,7 +61,6 @@ static void at_2_bits_per_key_recent_forgets_less_in_95_of_100_comparisons(void 
 {
     struct tally tally = {0, 0};
 
-    (void)state;
     for (size_t i = 0; i < trace_count; i++)
         for (size_t r = 0; r < sizeof forgetful / sizeof *forgetful; r++)
             compare_forgetting(&traces[i], forgetful[r], &tally);
@@ -98,7 +97,6 @@ static void at_equal_error_recent_keeps_more_important_keys(void **state)
 {
     int made = 0;
 
-    (void)state;
     for (size_t i = 0; i < trace_count; i++)
         if (traces[i].top > traces[i].least) {
             size_t small = memory_for(&traces[i]);

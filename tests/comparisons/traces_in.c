@@ -97,7 +97,6 @@ bool traces_read(void)
 
 int traces_free(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < trace_count; i++) {
         for (size_t r = 0; r < traces[i].n; r++)
             free((char *)traces[i].record[r].key);

@@ -102,11 +102,12 @@ class Server:
 class Postgres(Server):
     """Every user is trusted, except 'locked', whose password is 'open sesame'."""
 
-    def __init__(self):
+    def __init__(self, programs=None, settings=()):
         super().__init__()
         found = sorted(glob.glob("/usr/lib/postgresql/*/bin/initdb")) or [shutil.which("initdb")]
         assert found[-1], "PostgreSQL is not here; scripts/setup test installs it"
-        self.bin = os.path.dirname(found[-1])
+        self.bin = programs or os.path.dirname(found[-1])
+        self.settings = [word for setting in settings for word in ("-c", setting)]
         self.as_user, user = unprivileged()
         os.chmod(self.directory, 0o755)
         if user:
@@ -124,7 +125,8 @@ class Postgres(Server):
     def command(self):
         return [*self.as_user, self.bin + "/postgres", "-D", self.data, "-p", str(self.port),
                 "-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories=", "-c", "fsync=off",
-                "-c", "shared_buffers=8MB", "-c", "max_connections=20", "-c", "autovacuum=off"]
+                "-c", "shared_buffers=8MB", "-c", "max_connections=20", "-c", "autovacuum=off",
+                *self.settings]
 
     def is_ready(self):
         return subprocess.run([self.bin + "/pg_isready", "-q", "-h", "127.0.0.1", "-p", str(self.port)],

@@ -19,7 +19,7 @@ def is_shown(output, shown):
 
 def environment(**more):
     """PATH contains weir, python3 is the tests' interpreter, and the locale is C."""
-    path = [os.path.dirname(WEIR), os.path.dirname(sys.executable), os.environ["PATH"]]
+    path = [os.path.dirname(WEIR), os.path.dirname(sys.executable), os.environ["PATH"], "/usr/sbin"]
     return {**os.environ, "PATH": ":".join(path), "LC_ALL": "C", **more}
 
 

@@ -8,6 +8,7 @@ import os
 import pathlib
 import re
 import shutil
+import signal
 import subprocess
 
 import pytest
@@ -19,6 +20,8 @@ from shown import is_shown, shortfall
 SOURCE = pathlib.Path(os.environ["WEIR_SOURCE"])
 DOCS = SOURCE / "docs"
 PACKAGE = pathlib.Path(WEIR).parent.parent / "bindings" / "python"
+ENGINES = {"rsyslog": ["rsyslogd", "logger"], "syslog-ng": ["syslog-ng", "logger"], "kafka": ["kcat"], "nats": ["nats-server", "go"], "nginx": ["nginx"]}
+MISSING = {"syslog-ng": "Debian's package conflicts with rsyslog"}
 BLOCK = re.compile(r"^```console( long)?\n(.*?)^```$", re.M | re.S)
 PAGES = [page for page in sorted(DOCS.rglob("*.md")) if BLOCK.search(page.read_text())]
 RECIPES = sorted((DOCS / "cookbook").glob("*.md"))
@@ -32,7 +35,7 @@ def commands(block):
     """(command, output) pairs. A command continues in lines that begin with "> "."""
     for piece in re.split(r"^\$ ", block, flags=re.M)[1:]:
         command, *rest = piece.splitlines()
-        while rest and rest[0].startswith("> "):
+        while rest and (rest[0] + " ").startswith("> "):
             command += "\n" + rest.pop(0)[2:]
         yield command, "\n".join(rest)
 
@@ -42,7 +45,7 @@ def examples(page, long=LONG):
 
 
 @pytest.fixture
-def private():
+def private(here):
     """Start private servers for a page, and replace the usual ports in its commands with theirs."""
     started = []
 
@@ -54,9 +57,13 @@ def private():
                 pytest.skip("needs redis-server and weir.so")
             started.append(servers.Redis("--loadmodule", os.environ["WEIR_MODULE"]))
             replaced["7379"] = str(started[-1].port)
+        if "4222" in text:
+            replaced["4222"] = str(servers.free_port())
         if "5432" in text:
             started.append(servers.Postgres())
             replaced["5432"] = str(started[-1].port)
+            if "COPY" in text and subprocess.run([*started[-1].as_user, "test", "-x", WEIR]).returncode != 0:
+                pytest.skip("the user of PostgreSQL cannot execute weir")
         for usual, port in replaced.items():
             pairs = [(command.replace(usual, port), shown) for command, shown in pairs]
         return pairs
@@ -64,10 +71,21 @@ def private():
     yield one
     for server in started:
         server.close()
+    for file in here.glob("pid*"):  # daemons of a page that failed before it stopped them
+        process = pathlib.Path("/proc", file.read_text().strip())
+        try:
+            if str(here) in (process / "cmdline").read_text() + os.readlink(process / "cwd"):
+                os.kill(int(process.name), signal.SIGKILL)
+        except OSError:  # it has ended
+            continue
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name)
 def test_commands_of_a_page_print_the_output_it_shows(page, here, private):
+    if page.parent.name == "engines":
+        for program in ENGINES.get(page.stem, []):
+            if not shutil.which(program, path=os.environ["PATH"] + ":/usr/sbin"):
+                pytest.skip(f"{program} is not installed; " + MISSING.get(page.stem, "scripts/setup long installs it"))
     pairs = private(examples(page))
     assert pairs or not LONG
     (here / "examples").symlink_to(SOURCE / "examples")
@@ -84,9 +102,17 @@ def test_a_recipe_has_commands_and_a_cost_section(page):
     assert re.search(r"^## Cost$", text, re.M)
 
 
-def test_every_recipe_is_in_the_list():
-    listed = re.findall(r"\]\(([\w-]+\.md)\)", (DOCS / "cookbook" / "README.md").read_text())
-    assert sorted(listed) == sorted(p.name for p in RECIPES if p.name != "README.md")
+@pytest.mark.parametrize("folder", ["cookbook", "engines"])
+def test_every_recipe_is_in_the_list(folder):
+    listed = re.findall(r"\]\(([\w-]+\.md)\)", (DOCS / folder / "README.md").read_text())
+    assert sorted(listed) == sorted(p.name for p in (DOCS / folder).glob("*.md") if p.name != "README.md")
+
+
+@pytest.mark.parametrize("page", [p for p in sorted((DOCS / "engines").glob("*.md")) if p.name != "README.md"], ids=name)
+def test_a_page_of_an_engine_has_commands_and_guarantees(page):
+    text = page.read_text()
+    assert examples(page, long=True), "a page has commands"
+    assert re.search(r"^## Guarantees$", text, re.M)
 
 
 def test_pages_are_parsed_into_commands_and_outputs():

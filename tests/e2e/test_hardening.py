@@ -12,7 +12,8 @@ from conftest import WEIR
 BUILD = pathlib.Path(WEIR).resolve().parents[1]
 BINARIES = {name: BUILD / path for name, path in {
     "tool": "tool/weir", "library": "lib/libweir.so", "module": "module/weir.so",
-    "sqlite": "bindings/sqlite/weirsql.so", "python": "bindings/python/weir/_weir.abi3.so"}.items()}
+    "sqlite": "bindings/sqlite/weirsql.so", "postgres": "bindings/postgres/weir.so",
+    "python": "bindings/python/weir/_weir.abi3.so"}.items()}
 ENDBR64 = b"\xf3\x0f\x1e\xfa"
 STACK_PROBE = b"\x48\x83\x0c\x24\x00"  # orq $0,(%rsp)
 

@@ -320,7 +320,7 @@ def test_networks_in_a_list_are_reported_once(here, options):
     (here / "list").write_text("\n".join(OTHERS + NETWORKS) + "\n")
     built = run("build", *options, "-o", "F", "list")
     assert built.err == (f'weir: list: line {len(OTHERS) + 1} "10.0.0.0/8" and 3 more keys are networks: only these texts match, '
-                         "not the addresses inside; list them one by one\n")
+                         "not the addresses inside; --cidr matches those\n")
     assert run("build", "-q", *options, "-o", "F", "list").err == ""
     assert run("filter", "F", input="10.1.2.3\n10.0.0.0/8\n").lines == ["10.0.0.0/8"]
 

@@ -40,13 +40,14 @@ class Node(Weir):
 
 
 class Cluster:
-    """timeout in milliseconds: without an answer for this time, a node is considered dead."""
+    """timeout in milliseconds: without an answer for this time, a node is considered dead. options: of all nodes, or a
+    function that returns those of the next one."""
 
     def __init__(self, masters=3, replicas=3, timeout=2000, options=()):
         self.nodes = []
         try:
             for _ in range(masters + replicas):
-                self.nodes.append(Node(timeout, options))
+                self.nodes.append(Node(timeout, options() if callable(options) else options))
             self.join(masters)
         except BaseException:
             self.close()

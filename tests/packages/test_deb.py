@@ -102,14 +102,14 @@ def library(root):
 
 
 def headers(root):
-    (root / "tmp/once.c").write_text(block("README.md", "c", "weir_open"))
+    (root / "tmp/once.c").write_text(block("docs/tour.md", "c", "weir_open"))
     assert inside(root, "cd /tmp && cc once.c $(pkg-config --cflags --libs weir) -o once && ./once && rm once once.c",
                   "b\na\nb\n") == "b\na\n"
 
 
 def command(root):
     (root / "tmp/access.log").write_text("a\na\nb\n")
-    first = block("README.md", "sh", "weir dedup").splitlines()[0].split("  #")[0]
+    first = block("docs/tour.md", "sh", "weir dedup").splitlines()[0].split("  #")[0]
     assert inside(root, f"cd /tmp && {first} && cat once.log && rm once.log access.log") == "a\nb\n"
 
 
@@ -128,6 +128,13 @@ def sql(root):
     assert inside(root, "sqlite3 -batch", code) == prints
 
 
+def postgres(root):
+    code, prints = re.search(r"```sql\n(.*?)```\n```\n(.*?)```", (SOURCE / "docs/postgres.md").read_text(), re.S).groups()
+    psql = "su postgres -c 'psql --cluster 15/once -qAtX -v ON_ERROR_STOP=1'"
+    said = inside(root, f"cd /; pg_createcluster 15 once >&2; pg_ctlcluster 15 once start >&2; {psql}; pg_dropcluster --stop 15 once", code)
+    assert said == prints
+
+
 def python(root):
     first = re.search(r"```pycon\n(.*?)```", (SOURCE / "docs/python.md").read_text(), re.S)[1]
     (root / "tmp/first.txt").write_text(first)
@@ -142,6 +149,7 @@ TRIED = {
     "python3-weir": ("python3", python),
     "redis-weir": ("redis-server", module),
     "sqlite3-weir": ("sqlite3", sql),
+    "postgresql-15-weir": ("", postgres),
 }
 
 

@@ -38,7 +38,6 @@ static double scale_of(const struct row *r)
 
 static int open_rows(void **state)
 {
-    (void)state;
     return read_rows(rows_file, rows) ? 0 : -1;
 }
 
@@ -94,7 +93,6 @@ static void every_row_is_reproduced(void **state)
 {
     int first = is_long() ? 0 : FIRST_ROW, apart = is_long() ? 1 : ROWS_APART, differ = 0;
 
-    (void)state;
     for (int i = first; i < ROWS; i += apart)
         if (!is_slipped(&rows[i]))
             differ += !compare(&rows[i], "printed", measure(&rows[i]), rows[i].printed);
@@ -135,7 +133,6 @@ static void sbf_at_512_mib_is_reproduced_only_with_the_papers_error(void **state
 {
     int differ = 0;
 
-    (void)state;
     for (const struct row *r = rows; r < rows + ROWS; r++) {
         bool known = is_slipped(r) && r->n == 1e9 && r->distinct == 0.6;
 
@@ -169,7 +166,6 @@ static void rsbf_of_the_text_misses_far_fewer_keys_than_its_tables(void **state)
 {
     const struct row *small = find(4, 64, "rsbf"), *large = find(8, 512, "rsbf");
 
-    (void)state;
     struct rates tables = measure(small), text = measure_as(small, "rsbf k=2");
     assert_true(text.fnr * 15 < tables.fnr);
     assert_true((text.fpr + text.fnr) * 6 < tables.fpr + tables.fnr);

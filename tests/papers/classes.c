@@ -191,38 +191,24 @@ static void holds_for_all(const char *filter, uint32_t classes)
         holds_for(filter, &kinds[i], classes);
 }
 
-static void sbf_is_predicted(void **state)
+TEST(sbf_is_predicted)
 {
-    (void)state;
     holds_for_all("sbf", 1);
 }
 
-static void ibf_2c_is_predicted_in_both_classes(void **state)
+TEST(ibf_2c_is_predicted_in_both_classes)
 {
-    (void)state;
     holds_for_all("ibf-2c", 2);
 }
 
-static void ibf_mc_is_predicted_in_every_class(void **state)
+TEST(ibf_mc_is_predicted_in_every_class)
 {
-    (void)state;
     holds_for_all("ibf-mc", 7);
 }
 
-static void ibf_h_is_predicted_in_every_class(void **state)
+TEST(ibf_h_is_predicted_in_every_class)
 {
-    (void)state;
     holds_for_all("ibf-h", 7);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sbf_is_predicted),
-        cmocka_unit_test(ibf_2c_is_predicted_in_both_classes),
-        cmocka_unit_test(ibf_mc_is_predicted_in_every_class),
-        cmocka_unit_test(ibf_h_is_predicted_in_every_class),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS("tests")

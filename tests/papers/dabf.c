@@ -49,12 +49,11 @@ static void assert_between(const char *what, double low, double value, double hi
 }
 
 /* Figure 1: more memory for beta increases recall and decreases precision. */
-static void memory_for_one_filter_is_taken_from_the_other(void **state)
+TEST(memory_for_one_filter_is_taken_from_the_other)
 {
     const struct screen_run t = {UNIVERSE, 100, 4000, 0.5};
     struct outcome before = {.precision = 1.01, .recall = 0};
 
-    (void)state;
     for (unsigned i = 1; i <= 9; i += 2) {
         char spec[100];
 
@@ -68,11 +67,10 @@ static void memory_for_one_filter_is_taken_from_the_other(void **state)
 }
 
 /* Figure 2: B = 100. */
-static void precision_is_near_1_at_1000_bits(void **state)
+TEST(precision_is_near_1_at_1000_bits)
 {
     const struct screen_run even = {UNIVERSE, 100, 4000, 0.5}, steep = {UNIVERSE, 100, 4000, 2};
 
-    (void)state;
     struct outcome flat = outcome_of(&even, "dabf memory=%ubit set=100 seed=1", 1000);
     assert_between("precision, zipf-0.5", 0.99, flat.precision, 1);
     assert_between("recall, zipf-0.5", 0, flat.recall, 0.1);
@@ -88,12 +86,11 @@ static void precision_is_near_1_at_1000_bits(void **state)
                 skewed.recall);
 }
 
-static void recall_on_zipf_2_stays_above_0_9_for_1000_records(void **state)
+TEST(recall_on_zipf_2_stays_above_0_9_for_1000_records)
 {
     const struct screen_run t = {UNIVERSE, 100, 4000, 2};
     struct outcome at[40];
 
-    (void)state;
     screen_run_means(&t, streams(), "dabf memory=1000bit set=100 seed=2", 100, at);
     for (int i = 0; i < 10; i++)
         assert_between("recall", 0.9 - stray(0.01), at[i].recall, 1);
@@ -101,12 +98,11 @@ static void recall_on_zipf_2_stays_above_0_9_for_1000_records(void **state)
 }
 
 /* Figure 3: B = 1000. */
-static void with_1000_members_few_are_missed_but_1bf_is_half_wrong(void **state)
+TEST(with_1000_members_few_are_missed_but_1bf_is_half_wrong)
 {
     const struct screen_run even = {UNIVERSE, 1000, 4000, 0.5}, steep = {UNIVERSE, 1000, 4000, 2};
     struct outcome at[4];
 
-    (void)state;
     struct outcome skewed = outcome_of(&steep, "dabf memory=%ubit set=1000 seed=1", 4000);
     assert_between("precision, zipf-2", 0.99, skewed.precision, 1);
     assert_between("recall, zipf-2", 0.89 - stray(0.03), skewed.recall, 1);
@@ -124,12 +120,11 @@ static void with_1000_members_few_are_missed_but_1bf_is_half_wrong(void **state)
  * where the paper states "close to 0.2"; with the same hash functions for both pairs it would be
  * 0.34. Recall and calls fall as the window grows. The verdict cache of two lines has at least the
  * same recall at every window, a precision at most 0.01 lower, and fewer calls. */
-static void the_window_trades_calls_for_recall(void **state)
+TEST(the_window_trades_calls_for_recall)
 {
     const struct screen_run t = {UNIVERSE, 100, 40000, 2};
     struct outcome before = {.recall = 1, .calls = 1e9}, now;
 
-    (void)state;
     struct outcome ours = outcome_of(&t, "cache memory=%ubit seed=1", 1000);
     for (unsigned w = 100; w <= 1000; w += is_long() ? 100 : 300) {
         now = outcome_of(&t, "dabf memory=1000bit set=100 window=%u seed=1", w);
@@ -152,12 +147,11 @@ static void the_window_trades_calls_for_recall(void **state)
 }
 
 /* Without a window, recall keeps falling. */
-static void without_a_window_recall_falls(void **state)
+TEST(without_a_window_recall_falls)
 {
     const struct screen_run t = {UNIVERSE, 100, 40000, 2};
     struct outcome none = outcome_of(&t, "dabf memory=%ubit set=100 seed=1", 1000);
 
-    (void)state;
     assert_between("recall", 0.3, none.recall, 0.55);
     assert_between("precision of 1bf", 0.45 - stray(0.05),
                    outcome_of(&t, "1bf memory=%ubit set=100 seed=1", 1000).precision,
@@ -232,13 +226,12 @@ static struct course mean_course(void)
 /* The theorems, applied key by key. Means of 1000 runs of 300 keys: standard errors are 1.5 % of
  * the missed keys, 2.5 % of the false ones and 0.2 % of the calls; the varying fill of beta' adds 2
  * % to the false ones. */
-static void error_rates_equal_the_theorems(void **state)
+TEST(error_rates_equal_the_theorems)
 {
     struct dabf_filter beta = {N, K, 0}, beta2 = {N2, K2, 0};
     double missed = 0, false_member = 0, calls = 0;
     struct course mean = mean_course();
 
-    (void)state;
     for (int i = 0; i < KEYS; i++) {
         double known = dabf_missed(beta, beta2) + dabf_false(beta, beta2);
 
@@ -254,12 +247,11 @@ static void error_rates_equal_the_theorems(void **state)
     assert_within("calls", mean.calls, calls, 0.01, 0);
 }
 
-static void bounds_hold(void **state)
+TEST(bounds_hold)
 {
     struct course mean = mean_course();
     double members = KEYS * 0.1;
 
-    (void)state;
     assert_true(members - mean.members_asked >= dabf_min_false_known(N, K, (uint64_t)members));
     assert_true(mean.false_again <= 1.06 * dabf_false_bound((struct dabf_filter){N, K, KEYS}, N2,
                                                             K2, (uint64_t)members));
@@ -267,28 +259,12 @@ static void bounds_hold(void **state)
     assert_true(dabf_min_calls(N, K, 200) > 100 && dabf_min_calls(N, K, 1000) == 0);
 }
 
-static void there_is_always_a_hash_function(void **state)
+TEST(there_is_always_a_hash_function)
 {
-    (void)state;
     assert_int_equal(bloom_k_below(50, 1000), 1);
     assert_int_equal(bloom_k_below(450, 100), 3);
     assert_int_equal(bloom_k_below(1000, 100), 6);
     assert_int_equal(bloom_k_below(900, 10), 32);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(memory_for_one_filter_is_taken_from_the_other),
-        cmocka_unit_test(precision_is_near_1_at_1000_bits),
-        cmocka_unit_test(recall_on_zipf_2_stays_above_0_9_for_1000_records),
-        cmocka_unit_test(with_1000_members_few_are_missed_but_1bf_is_half_wrong),
-        cmocka_unit_test(the_window_trades_calls_for_recall),
-        cmocka_unit_test(without_a_window_recall_falls),
-        cmocka_unit_test(error_rates_equal_the_theorems),
-        cmocka_unit_test(bounds_hold),
-        cmocka_unit_test(there_is_always_a_hash_function),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS("tests")

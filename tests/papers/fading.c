@@ -113,9 +113,8 @@ static void fills_as_predicted(const struct filter *f)
     weir_close(w);
 }
 
-static void fill_is_predicted_from_empty_to_stable(void **state)
+TEST(fill_is_predicted_from_empty_to_stable)
 {
-    (void)state;
     for (int i = 0; i < FILTERS; i++)
         fills_as_predicted(&filters[i]);
 }
@@ -178,9 +177,8 @@ static void forgets_as_predicted(const struct filter *f)
     weir_close(w);
 }
 
-static void misses_are_predicted_by_gap_and_class(void **state)
+TEST(misses_are_predicted_by_gap_and_class)
 {
-    (void)state;
     for (int i = 0; i < FILTERS; i++)
         forgets_as_predicted(&filters[i]);
 }
@@ -233,11 +231,10 @@ static void remembers_as_predicted(const char *kind, const struct stable *s, str
 #define ON_7 " cell=3 importance=1-49"
 
 /* The 20 % of Bhoraskar et al. The worst mix would require nearly twice the decay. */
-static void parameters_for_a_mix_keep_the_error_and_remember_as_predicted(void **state)
+TEST(parameters_for_a_mix_keep_the_error_and_remember_as_predicted)
 {
     double cells = (double)cells_wanted() / 4;
 
-    (void)state;
     for (int harmonic = 0; harmonic < 2; harmonic++) {
         struct stable even = evenly(harmonic, cells), worst = stable_worst(harmonic, TOP, cells);
         struct settings set = stable_settings(&even, 0.2, K_MAX, DECAY_MAX);
@@ -254,12 +251,11 @@ static double remembered_with(const struct stable *s, uint64_t k, double error)
     return stable_settings(s, error, k, DECAY_MAX).remembered;
 }
 
-static void parameters_of_sbf_remember_the_most(void **state)
+TEST(parameters_of_sbf_remember_the_most)
 {
     static const double error[] = {0.1, 0.01, 0.001};
     static const uint64_t k[] = {2, 3, 5};
 
-    (void)state;
     for (int i = 0; i < 3; i++) {
         struct stable s = stable_worst(false, 1, (double)cells_wanted() / 4);
         struct settings set = stable_settings(&s, error[i], K_MAX, DECAY_MAX);
@@ -274,9 +270,8 @@ static void parameters_of_sbf_remember_the_most(void **state)
 /* plan() uses a simpler rule, the lifetime of a single key. Its choice remembers as much as the
  * best one, or 6 % less. The smallest K times P, which is right for one-bit cells, would lose up to
  * 45 %. */
-static void sbf_plans_a_k_that_remembers_nearly_the_most(void **state)
+TEST(sbf_plans_a_k_that_remembers_nearly_the_most)
 {
-    (void)state;
     for (uint32_t top = 1; top <= 31; top = 2 * top + 1) {
         for (double error = 0.3; error > 1e-5; error /= 3) {
             struct stable s = stable_worst(false, top, 1e6);
@@ -292,25 +287,12 @@ static void sbf_plans_a_k_that_remembers_nearly_the_most(void **state)
     }
 }
 
-static void no_parameters_are_found_for_an_impossible_error(void **state)
+TEST(no_parameters_are_found_for_an_impossible_error)
 {
     struct stable s = stable_worst(false, TOP, 1e6);
 
-    (void)state;
     assert_true(stable_settings(&s, 1e-9, 2, DECAY_MAX).remembered == 0);
     assert_true(stable_settings(&s, 1e-9, K_MAX, DECAY_MAX).remembered > 0);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(fill_is_predicted_from_empty_to_stable),
-        cmocka_unit_test(misses_are_predicted_by_gap_and_class),
-        cmocka_unit_test(parameters_for_a_mix_keep_the_error_and_remember_as_predicted),
-        cmocka_unit_test(parameters_of_sbf_remember_the_most),
-        cmocka_unit_test(sbf_plans_a_k_that_remembers_nearly_the_most),
-        cmocka_unit_test(no_parameters_are_found_for_an_impossible_error),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS("tests")

@@ -157,36 +157,31 @@ static void property_holds_for(const struct kind *kind, int mixes_wanted)
             property_holds(kind, settings[s], mix);
 }
 
-static void sbf_has_its_stationary_distribution(void **state)
+TEST(sbf_has_its_stationary_distribution)
 {
-    (void)state;
     property_holds_for(&sbf, 1);
 }
 
-static void ibf_2c_has_its_stationary_distribution(void **state)
+TEST(ibf_2c_has_its_stationary_distribution)
 {
-    (void)state;
     property_holds_for(&ibf_2c, MIXES);
 }
 
-static void ibf_mc_has_its_stationary_distribution(void **state)
+TEST(ibf_mc_has_its_stationary_distribution)
 {
-    (void)state;
     property_holds_for(&ibf_mc, MIXES);
 }
 
-static void ibf_h_has_its_stationary_distribution(void **state)
+TEST(ibf_h_has_its_stationary_distribution)
 {
-    (void)state;
     property_holds_for(&ibf_h, MIXES);
 }
 
 /* The same by the paper's closed forms, and the known value for H. */
-static void the_distribution_has_its_known_values(void **state)
+TEST(the_distribution_has_its_known_values)
 {
     double mix[TOP_MOST + 1] = {0}, law[TOP_MOST + 1];
 
-    (void)state;
     mix[7] = 1; /* SBF */
     stable_shares(mix, 7, 5, 10, law);
     assert_within("SBF", law[0], pow(2.0 / 3, 7), 1e-9, 0);
@@ -200,12 +195,11 @@ static void the_distribution_has_its_known_values(void **state)
 /* The paper's parameters for an error of 20 %. Its formula for 2C has a wrong sign and gives 3 to 7
  * % (depending on the rounding of M/2); its Markov chain gives 59 %, and 36 % for MC and 74 % for
  * SBF. */
-static void the_papers_parameters_exceed_an_error_of_a_fifth(void **state)
+TEST(the_papers_parameters_exceed_an_error_of_a_fifth)
 {
     static const double printed[] = {0.0717, 0.0468, 0.0277}; /* M/2 = 4, 3.5, 3 */
     struct stable mc = {.top = 7, .cells = 1e9}, two = mc;
 
-    (void)state;
     for (int i = 0; i < 3; i++)
         assert_within("2C, as printed", stable_printed_2c((uint32_t)(8 - i), 5, 10), printed[i], 0,
                       0.00005);
@@ -272,11 +266,10 @@ static struct pair run_coupled(const char *name)
     return p;
 }
 
-static void no_cell_of_2c_or_mc_is_ever_above_that_of_sbf(void **state)
+TEST(no_cell_of_2c_or_mc_is_ever_above_that_of_sbf)
 {
     static const char *const names[] = {"ibf-2c", "ibf-mc"};
 
-    (void)state;
     for (int i = 0; i < 2; i++) {
         struct pair p = run_coupled(names[i]);
 
@@ -319,11 +312,10 @@ static void ceiling_is_kept(const char *name, const char *parameters, double cei
     weir_close(w);
 }
 
-static void sbf_keeps_its_error_with_the_least_decay(void **state)
+TEST(sbf_keeps_its_error_with_the_least_decay)
 {
     static const char *const parameters[] = {"", " k=2 cell=1", " k=5 cell=3"};
 
-    (void)state;
     for (int i = 0; i < 3; i++) {
         ceiling_is_kept("sbf", parameters[i], 0.1, false);
         ceiling_is_kept("sbf", parameters[i], 0.01, false);
@@ -331,9 +323,8 @@ static void sbf_keeps_its_error_with_the_least_decay(void **state)
     ceiling_is_kept("sbf", "", 0.001, false);
 }
 
-static void ibf_keeps_its_error_with_the_least_decay(void **state)
+TEST(ibf_keeps_its_error_with_the_least_decay)
 {
-    (void)state;
     ceiling_is_kept("ibf-2c", PARAMETER, 0.2, false);
     ceiling_is_kept("ibf-mc", PARAMETER, 0.2, false);
     ceiling_is_kept("ibf-h", PARAMETER, 0.2, true);
@@ -342,28 +333,11 @@ static void ibf_keeps_its_error_with_the_least_decay(void **state)
 
 /* 4.33 with the parameters of Bera et al. 2012; rounded down, as in the paper, the error is 0.111.
  */
-static void sbf_rounds_its_decay_up(void **state)
+TEST(sbf_rounds_its_decay_up)
 {
-    (void)state;
     assert_int_equal(stable_decay(0.1, 1, 2, 1e9), 5);
     assert_within("P = 4", stable_error(1, 2, 4, 1e9), 0.111, 0, 0.0005);
     assert_within("P = 4.33", stable_error(1, 2, 4.325, 1e9), 0.1, 0.001, 0);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_distribution_has_its_known_values),
-        cmocka_unit_test(the_papers_parameters_exceed_an_error_of_a_fifth),
-        cmocka_unit_test(no_cell_of_2c_or_mc_is_ever_above_that_of_sbf),
-        cmocka_unit_test(sbf_has_its_stationary_distribution),
-        cmocka_unit_test(ibf_2c_has_its_stationary_distribution),
-        cmocka_unit_test(ibf_mc_has_its_stationary_distribution),
-        cmocka_unit_test(ibf_h_has_its_stationary_distribution),
-        cmocka_unit_test(sbf_keeps_its_error_with_the_least_decay),
-        cmocka_unit_test(ibf_keeps_its_error_with_the_least_decay),
-        cmocka_unit_test(sbf_rounds_its_decay_up),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS("tests")

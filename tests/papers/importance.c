@@ -37,12 +37,11 @@ static uint32_t class_at(const char *text, uint32_t value)
 
 /* ---- range and logarithm ---- */
 
-static void a_range_is_cut_into_equal_parts(void **state)
+TEST(a_range_is_cut_into_equal_parts)
 {
     static const uint32_t parts[TOP + 1] = {0, 8, 7, 7, 7, 7, 7, 7};
     uint32_t count[TOP + 1] = {0}, before = 1;
 
-    (void)state;
     for (uint32_t value = 1; value <= 50; value++) {
         uint32_t class = class_at("1-50", value);
 
@@ -53,18 +52,16 @@ static void a_range_is_cut_into_equal_parts(void **state)
     assert_memory_equal(count, parts, sizeof parts);
 }
 
-static void values_outside_a_range_are_in_its_first_or_last_class(void **state)
+TEST(values_outside_a_range_are_in_its_first_or_last_class)
 {
-    (void)state;
     assert_int_equal(class_at("10-50", 0), 1);
     assert_int_equal(class_at("10-50", 9), 1);
     assert_int_equal(class_at("10-50", 51), TOP);
     assert_int_equal(class_at("10-50", UINT32_MAX), TOP);
 }
 
-static void a_range_can_be_maximal_or_two_values(void **state)
+TEST(a_range_can_be_maximal_or_two_values)
 {
-    (void)state;
     assert_int_equal(class_at("0-4294967295", 0), 1);
     assert_int_equal(class_at("0-4294967295", UINT32_MAX / 2), 4);
     assert_int_equal(class_at("0-4294967295", UINT32_MAX), TOP);
@@ -74,11 +71,10 @@ static void a_range_can_be_maximal_or_two_values(void **state)
 
 /* 0 to 32 bits in seven classes: class c begins at 1 + log2(value) = 33/7 (c - 1). Between powers
  * of two the logarithm is linear, at most 0.086 off, in steps of 1/32. */
-static void logarithm_gives_classes_of_equal_doublings(void **state)
+TEST(logarithm_gives_classes_of_equal_doublings)
 {
     uint32_t class = 1;
 
-    (void)state;
     assert_int_equal(class_at("log", 0), 1);
     for (double length = 1; length < 33; length += 0.001) {
         uint32_t value = (uint32_t)exp2(length - 1), now = class_at("log", value);
@@ -149,31 +145,28 @@ static uint64_t show_skewed(struct classifier *j, uint64_t n, uint32_t factor)
     return off;
 }
 
-static void percentile_gives_each_class_its_share(void **state)
+TEST(percentile_gives_each_class_its_share)
 {
     struct classifier j = classifier_for("percentile");
 
-    (void)state;
     show_skewed(&j, 1000, 1);
     show_skewed(&j, arrivals(), 1);
     for (int class = 4; class <= TOP; class ++)
         assert_within("share of a class", j.share[class], 1.0 / TOP, 0, 0.015);
 }
 
-static void percentile_is_at_most_one_class_off(void **state)
+TEST(percentile_is_at_most_one_class_off)
 {
     struct classifier j = classifier_for("percentile");
 
-    (void)state;
     show_skewed(&j, 1000, 1);
     assert_int_equal(show_skewed(&j, arrivals(), 1), 0);
 }
 
-static void percentile_follows_a_drift(void **state)
+TEST(percentile_follows_a_drift)
 {
     struct classifier j = classifier_for("percentile");
 
-    (void)state;
     show_skewed(&j, 20000, 1);
     show_skewed(&j, 100, 2000);
     assert_true(j.share[TOP] > 0.4); /* all new values are above most old ones */
@@ -195,11 +188,10 @@ static void show_even(struct classifier *j, uint64_t n, uint32_t from)
     }
 }
 
-static void capped_is_linear_up_to_the_90th_percentile(void **state)
+TEST(capped_is_linear_up_to_the_90th_percentile)
 {
     struct classifier j = classifier_for("capped");
 
-    (void)state;
     show_even(&j, 1000, 0);
     show_even(&j, arrivals(), 0);
     for (int class = 1; class < TOP; class ++)
@@ -209,11 +201,10 @@ static void capped_is_linear_up_to_the_90th_percentile(void **state)
 
 /* From 500000 to 600000 the cap is 590000. A class is 590000/7 = 84286 wide, so the values are in
  * the sixth and the seventh. */
-static void capped_follows_a_drift(void **state)
+TEST(capped_follows_a_drift)
 {
     struct classifier j = classifier_for("capped");
 
-    (void)state;
     show_even(&j, 20000, 0);
     show_even(&j, 100, 500000);
     assert_true(j.share[TOP] > 0.95);
@@ -223,22 +214,20 @@ static void capped_follows_a_drift(void **state)
     assert_within("share of the top", j.share[TOP], 1 - 0.05714, 0, 0.015);
 }
 
-static void constant_importance_is_one_class(void **state)
+TEST(constant_importance_is_one_class)
 {
     struct classifier percentile = classifier_for("percentile"), capped = classifier_for("capped");
 
-    (void)state;
     for (int i = 0; i < 10000; i++) {
         assert_int_equal(classify(&percentile, 42), 4);
         assert_int_equal(classify(&capped, 42), TOP);
     }
 }
 
-static void the_highest_values_get_the_top_class(void **state)
+TEST(the_highest_values_get_the_top_class)
 {
     struct classifier percentile = classifier_for("percentile"), capped = classifier_for("capped");
 
-    (void)state;
     show_skewed(&percentile, 50000, 1);
     show_skewed(&capped, 50000, 1);
     for (int i = 0; i < 100; i++) {
@@ -277,14 +266,13 @@ static void class_in_filter(weir_filter *w, uint64_t number, uint32_t importance
     assert_int_equal(lowest_cell(w, key), class);
 }
 
-static void a_filter_raises_cells_to_the_class_of_the_key(void **state)
+TEST(a_filter_raises_cells_to_the_class_of_the_key)
 {
     static const char *const modes[] = {"1-1048576", "percentile", "capped", "log"};
     uint32_t table[DEALT];
     struct classifier j = classifier_for("log");
     double rank;
 
-    (void)state;
     for (int i = 0; i < DEALT; i++)
         table[i] = draw_skewed(&j, &rank);
     for (int i = 0; i < 4; i++) {
@@ -298,22 +286,4 @@ static void a_filter_raises_cells_to_the_class_of_the_key(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_range_is_cut_into_equal_parts),
-        cmocka_unit_test(values_outside_a_range_are_in_its_first_or_last_class),
-        cmocka_unit_test(a_range_can_be_maximal_or_two_values),
-        cmocka_unit_test(logarithm_gives_classes_of_equal_doublings),
-        cmocka_unit_test(percentile_gives_each_class_its_share),
-        cmocka_unit_test(percentile_is_at_most_one_class_off),
-        cmocka_unit_test(percentile_follows_a_drift),
-        cmocka_unit_test(capped_is_linear_up_to_the_90th_percentile),
-        cmocka_unit_test(capped_follows_a_drift),
-        cmocka_unit_test(constant_importance_is_one_class),
-        cmocka_unit_test(the_highest_values_get_the_top_class),
-        cmocka_unit_test(a_filter_raises_cells_to_the_class_of_the_key),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS("tests")

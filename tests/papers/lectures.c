@@ -18,7 +18,7 @@ static double error_after(weir_filter *w, uint64_t n, double expected)
 }
 
 /* Castillo prints 0.0493 for k = 2, because of rounding: (1 - e^(-1/4))^2 is 0.0489. */
-static void eight_bits_per_key_have_the_error_of_the_lecture(void **state)
+TEST(eight_bits_per_key_have_the_error_of_the_lecture)
 {
     static const struct {
         int k;
@@ -26,7 +26,6 @@ static void eight_bits_per_key_have_the_error_of_the_lecture(void **state)
     } figures[] = {{1, 0.1175, 0.117503}, {2, 0.0493, 0.048929}, {6, 0.0216, 0.021577}};
     unsigned long long keys = is_quick() ? 100000 : 1000000;
 
-    (void)state;
     for (int i = 0; i < 3; i++) {
         double exact = figures[i].exact;
         weir_filter *w = open_filter("bloom memory=%llubit k=%d seed=1", 8 * keys, figures[i].k);
@@ -39,9 +38,8 @@ static void eight_bits_per_key_have_the_error_of_the_lecture(void **state)
     }
 }
 
-static void the_best_k_for_eight_bits_per_key_is_six(void **state)
+TEST(the_best_k_for_eight_bits_per_key_is_six)
 {
-    (void)state;
     assert_int_equal(bloom_best_k(8, 1), 6);
     for (uint64_t k = 1; k <= 32; k++)
         assert_true(bloom_error(8, 1, k) >= bloom_error(8, 1, 6));
@@ -49,22 +47,20 @@ static void the_best_k_for_eight_bits_per_key_is_six(void **state)
 
 /* 8 bits per word again, with k = 5: 0.0217. 25000 keys: one sigma of the fill is 0.2 %, of the
  * error 1 %. */
-static void the_spell_checker_accepts_two_wrong_words_in_a_hundred(void **state)
+TEST(the_spell_checker_accepts_two_wrong_words_in_a_hundred)
 {
     weir_filter *w = open_filter("bloom memory=25000 k=5 seed=2");
 
-    (void)state;
     assert_within("measured", error_after(w, 25000, 0.0217), 0.0217, 0.05, 0);
     weir_close(w);
 }
 
 /* No dictionary word is rejected. */
-static void the_spell_checker_accepts_all_its_words(void **state)
+TEST(the_spell_checker_accepts_all_its_words)
 {
     weir_filter *w = open_filter("bloom memory=25000 k=5 seed=2");
     struct fresh taught = {1, NULL}, again = {1, NULL};
 
-    (void)state;
     show_fresh(w, &taught, 25000);
     assert_int_equal(ask_fresh(w, &again, 25000), 25000);
     weir_close(w);
@@ -72,13 +68,12 @@ static void the_spell_checker_accepts_all_its_words(void **state)
 
 /* The memory is the smallest that keeps the error rate, so the error at capacity is neither higher
  * nor much lower (cells are whole numbers). */
-static void a_filter_sized_by_capacity_has_its_error_rate_when_full(void **state)
+TEST(a_filter_sized_by_capacity_has_its_error_rate_when_full)
 {
     static const double promises[] = {0.1, 0.01, 0.001};
     static const char *const filters[] = {"bloom", "counting"};
     unsigned long long keys = is_quick() ? 50000 : 500000;
 
-    (void)state;
     for (int i = 0; i < 6; i++) {
         double promise = promises[i % 3];
         weir_filter *w =
@@ -90,26 +85,13 @@ static void a_filter_sized_by_capacity_has_its_error_rate_when_full(void **state
 }
 
 /* log2(1/error) / ln 2 bits per key, plus the cost of rounding k. */
-static void a_filter_sized_by_capacity_uses_the_memory_of_the_theory(void **state)
+TEST(a_filter_sized_by_capacity_uses_the_memory_of_the_theory)
 {
     weir_filter *w = open_filter("bloom capacity=1M fpr=0.01 seed=4");
     double bits_per_key = (double)weir_stats_of(w).memory * 8 / 1e6;
 
-    (void)state;
     assert_within("bits per key", bits_per_key, log2(100) / M_LN2, 0.005, 0);
     weir_close(w);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(eight_bits_per_key_have_the_error_of_the_lecture),
-        cmocka_unit_test(the_best_k_for_eight_bits_per_key_is_six),
-        cmocka_unit_test(the_spell_checker_accepts_two_wrong_words_in_a_hundred),
-        cmocka_unit_test(the_spell_checker_accepts_all_its_words),
-        cmocka_unit_test(a_filter_sized_by_capacity_has_its_error_rate_when_full),
-        cmocka_unit_test(a_filter_sized_by_capacity_uses_the_memory_of_the_theory),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS("tests")

@@ -48,18 +48,16 @@ static void settles_at(const char *name, int k, double fixed_point, double error
 
 /* The solution of 1 = x + x^2 is the golden ratio minus 1; that of 1 = x + x^2 + x^3 is the
  * reciprocal of the tribonacci constant. */
-static void bsbf_settles_at_its_fixed_point(void **state)
+TEST(bsbf_settles_at_its_fixed_point)
 {
-    (void)state;
     settles_at("bsbf", 2, 0.618034, sampled_error_bsbf(2));
     settles_at("bsbf", 3, 0.543689, sampled_error_bsbf(3));
     assert_within("k = 2", sampled_error_bsbf(2), 0.382, 0, 0.0005);
     assert_within("k = 3", sampled_error_bsbf(3), 0.161, 0, 0.0005);
 }
 
-static void rlbsbf_settles_at_its_fixed_point(void **state)
+TEST(rlbsbf_settles_at_its_fixed_point)
 {
-    (void)state;
     settles_at("rlbsbf", 2, 0.754878, sampled_error_rlbsbf(2));
     settles_at("rlbsbf", 3, 0.682328, sampled_error_rlbsbf(3));
     assert_within("k = 2", sampled_error_rlbsbf(2), 0.570, 0, 0.0005);
@@ -104,9 +102,8 @@ static void bsbfsd_creeps(int k)
     weir_close(w);
 }
 
-static void bsbfsd_never_settles_but_follows_the_mean_field(void **state)
+TEST(bsbfsd_never_settles_but_follows_the_mean_field)
 {
-    (void)state;
     bsbfsd_creeps(2);
     bsbfsd_creeps(3);
 }
@@ -130,19 +127,17 @@ static void rsbf_rises_and_falls(int k, double falls_to)
     weir_close(w);
 }
 
-static void rsbf_rises_to_1_minus_1_over_e_and_falls_from_there(void **state)
+TEST(rsbf_rises_to_1_minus_1_over_e_and_falls_from_there)
 {
-    (void)state;
     rsbf_rises_and_falls(2, 0.6180);
     rsbf_rises_and_falls(6, 0.5041);
 }
 
-static void rsbf_keeps_its_fill_once_a_bit_set_is_a_bit_cleared(void **state)
+TEST(rsbf_keeps_its_fill_once_a_bit_set_is_a_bit_cleared)
 {
     weir_filter *w = open_filter("rsbf k=2 p-star=0.25 memory=%llubit seed=9", array_bits() * 2);
     struct fresh f = {1, NULL};
 
-    (void)state;
     show_fresh(w, &f, 4 * array_bits() + 1);
     double fill = weir_stats_of(w).fill;
     show_fresh(w, &f, 4 * array_bits());
@@ -152,13 +147,12 @@ static void rsbf_keeps_its_fill_once_a_bit_set_is_a_bit_cleared(void **state)
 
 /* Every record clears a bit, so the fill is x = (1 - e^(-2t))/2 up to s, and approaches a half from
  * below. */
-static void rsbf_tables_nears_a_half_from_below(void **state)
+TEST(rsbf_tables_nears_a_half_from_below)
 {
     weir_filter *w = open_arrays("rsbf-tables", 2);
     struct fresh f = {1, NULL};
     double at_s = (1 - exp(-2)) / 2;
 
-    (void)state;
     show_fresh(w, &f, array_bits());
     assert_within("at s", weir_stats_of(w).fill, at_s, WITHIN, 0);
     show_fresh(w, &f, 3 * array_bits());
@@ -167,16 +161,4 @@ static void rsbf_tables_nears_a_half_from_below(void **state)
     weir_close(w);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(bsbf_settles_at_its_fixed_point),
-        cmocka_unit_test(rlbsbf_settles_at_its_fixed_point),
-        cmocka_unit_test(bsbfsd_never_settles_but_follows_the_mean_field),
-        cmocka_unit_test(rsbf_rises_to_1_minus_1_over_e_and_falls_from_there),
-        cmocka_unit_test(rsbf_keeps_its_fill_once_a_bit_set_is_a_bit_cleared),
-        cmocka_unit_test(rsbf_tables_nears_a_half_from_below),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS("tests")

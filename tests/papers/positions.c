@@ -89,48 +89,44 @@ static double gone(double towards, double against, double n_per_cell)
 
 #define MANY 20000000
 
-static void sbf_sets_and_lowers_cells_beyond_2_to_the_32(void **state)
+TEST(sbf_sets_and_lowers_cells_beyond_2_to_the_32)
 {
     weir_filter *w = open_patterned("sbf cell=1 k=2 decay=64 memory=1G");
     double t = (double)MANY / (double)plane(w, 0).n;
     struct fresh f = {1, NULL};
 
-    (void)state;
     show_fresh(w, &f, MANY);
     every_strip_moved(w, (struct moved){gone(2, 64, t), gone(64, 2, t)});
 }
 
-static void bloom_sets_bits_beyond_2_to_the_32(void **state)
+TEST(bloom_sets_bits_beyond_2_to_the_32)
 {
     weir_filter *w = open_patterned("bloom k=4 memory=513M");
     double t = (double)MANY / (double)plane(w, 0).n;
     struct fresh f = {1, NULL};
 
-    (void)state;
     show_fresh(w, &f, MANY);
     every_strip_moved(w, (struct moved){gone(4, 0, t), 0});
 }
 
 /* Half of the new keys are false positives, which neither set nor clear. So each key that selects
  * an empty bit sets it, and other bits are cleared at half that rate. */
-static void bsbf_sets_and_clears_bits_beyond_2_to_the_32(void **state)
+TEST(bsbf_sets_and_clears_bits_beyond_2_to_the_32)
 {
     weir_filter *w = open_patterned("bsbf k=1 memory=1G");
     double t = (double)MANY / (double)plane(w, 0).n;
     struct fresh f = {1, NULL};
 
-    (void)state;
     show_fresh(w, &f, MANY);
     every_strip_moved(w, (struct moved){gone(1, 0.5, t), gone(0.5, 1, t)});
 }
 
 /* Two arrays of at least 2^32 bits: the second starts beyond them. */
-static void rlbsbf_sets_and_clears_bits_of_each_large_array(void **state)
+TEST(rlbsbf_sets_and_clears_bits_of_each_large_array)
 {
     weir_filter *w = open_filter("rlbsbf k=2 memory=1026M seed=8");
     struct fresh f = {1, NULL};
 
-    (void)state;
     memset(w->cells, PATTERN, 2 * w->stride);
     for (int i = 0; i < 2; i++)
         w->reg[i] = cells_used(&(struct cells){w->cells, plane(w, 0).n, 1});
@@ -148,7 +144,7 @@ static void rlbsbf_sets_and_clears_bits_of_each_large_array(void **state)
 }
 
 /* Cells of three bits extend beyond bit 2^33. */
-static void ibf_mc_raises_and_lowers_cells_beyond_2_to_the_32(void **state)
+TEST(ibf_mc_raises_and_lowers_cells_beyond_2_to_the_32)
 {
     uint32_t table[DEALT];
     struct fresh f = {1, table};
@@ -156,22 +152,10 @@ static void ibf_mc_raises_and_lowers_cells_beyond_2_to_the_32(void **state)
     uint64_t n = 5000000;
     double t = (double)n / (double)plane(w, 0).n;
 
-    (void)state;
     for (int i = 0; i < DEALT; i++)
         table[i] = 50;
     show_fresh(w, &f, n);
     every_strip_moved(w, (struct moved){-expm1(-5 * t), -expm1(-10 * t) * exp(-5 * t)});
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sbf_sets_and_lowers_cells_beyond_2_to_the_32),
-        cmocka_unit_test(bloom_sets_bits_beyond_2_to_the_32),
-        cmocka_unit_test(bsbf_sets_and_clears_bits_beyond_2_to_the_32),
-        cmocka_unit_test(rlbsbf_sets_and_clears_bits_of_each_large_array),
-        cmocka_unit_test(ibf_mc_raises_and_lowers_cells_beyond_2_to_the_32),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS("tests")

@@ -14,7 +14,6 @@
 
 #include "support/zipf.h"
 #include "theory/sets.h"
-#include "theory/bounds.h"
 #include "theory/sampled.h"
 
 #define SEED 20120413
@@ -76,7 +75,6 @@ static void every_row_of_bera2012_is_predicted(void **state)
     struct row rows[ROWS];
     int apart = is_long() ? 1 : is_quick() ? 13 : 3, known = 0, differ = 0;
 
-    (void)state;
     assert_true(read_rows(rows_file, rows));
     for (int i = 0; i < ROWS; i += apart)
         differ += !row_agrees(&rows[i], is_long() ? 100 : 1000, &known);
@@ -107,7 +105,6 @@ static void other_filters_are_predicted_on_uniform_streams(void **state)
     static const double mib[] = {8, 64, 256};
     int differ = 0, known = 0;
 
-    (void)state;
     for (size_t i = 0; i < sizeof filters / sizeof *filters; i++)
         for (int j = 0; j < 6; j += is_quick() ? 4 : 1) {
             double scale = 1000, n = 7e8, distinct = j % 2 ? 0.6 : 0.15;
@@ -178,7 +175,6 @@ static void zipf_streams_are_predicted(void **state)
     const size_t step = is_long() ? 1 : is_quick() ? 5 : 2;
     int differ = 0;
 
-    (void)state;
     for (size_t i = 0; i < sizeof filters / sizeof *filters * 3; i += step) {
         double alpha = streams[i % 3].alpha, fresh = streams[i % 3].fresh;
         struct weir_stream s =
@@ -230,7 +226,6 @@ static void memory_on_an_endless_stream_is_predicted(void **state)
         "bsbf k=4",        "rlbsbf k=5",     "rsbf k=4",   "sbf k=3 cell=2 decay=9"};
     struct weir_stream s = stream_of("endless");
 
-    (void)state;
     for (size_t i = 0; i < sizeof filters / sizeof *filters; i++) {
         struct weir_prediction p;
         char spec[64];
@@ -282,7 +277,6 @@ static void goel_and_gupta_bound_the_error_that_blooms_formula_underestimates(vo
 {
     int above_formula = 0;
 
-    (void)state;
     for (int keys = 1; keys <= 24; keys++)
         for (int k = 1; k <= 6; k++) {
             double exact = exact_error(64, keys, k);
@@ -304,7 +298,6 @@ static void information_limits_are_as_computed(void **state)
 {
     struct stream_model m;
 
-    (void)state;
     assert_true(bound_fnr(512 * 0x1p23, 6e8, 0.02) == 0);
     double missed = bound_fnr(5e6, 1e6, 0.01);
     double bits = (1 - missed) * log2((1 - missed) / 0.01) + missed * log2(missed / 0.99);
@@ -322,7 +315,6 @@ static void the_papers_recurrences_converge_to_one(void **state)
 {
     struct sampled f = {SAMPLED_BSBF, 2, 1e4, 0.03};
 
-    (void)state;
     for (int kind = SAMPLED_BSBF; kind <= SAMPLED_RSBF_TABLES; kind++) {
         double before = 0;
 

@@ -7,14 +7,9 @@
 #ifndef WEIR_TESTS_PAPERS_STREAM_H
 #define WEIR_TESTS_PAPERS_STREAM_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <weir.h>
+
+#include "support/testing.h"
 
 /* WEIR_QUICK=1: a tenth of the work, for sanitizers. WEIR_LONG=1: all of it. If both are set, quick
  * wins, because small runs have more noise than the long ones' tolerances allow. */

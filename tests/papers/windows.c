@@ -76,9 +76,8 @@ static void two_buffer_at(double ceiling)
     weir_close(w);
 }
 
-static void two_buffer_has_its_error_rate_at_the_end_of_a_window(void **state)
+TEST(two_buffer_has_its_error_rate_at_the_end_of_a_window)
 {
-    (void)state;
     two_buffer_at(0.1);
     two_buffer_at(0.01);
     two_buffer_at(0.001);
@@ -103,9 +102,8 @@ static void apbf_at(double ceiling, const char *parameters)
     weir_close(w);
 }
 
-static void apbf_has_its_error_rate_at_the_end_of_a_generation(void **state)
+TEST(apbf_has_its_error_rate_at_the_end_of_a_generation)
 {
-    (void)state;
     apbf_at(0.1, "");
     apbf_at(0.01, "");
     apbf_at(0.001, "");
@@ -125,18 +123,17 @@ static double error_on_average(const char *name)
     return (double)wrong / (double)n;
 }
 
-static void the_average_error_of_windows_is_below_the_worst(void **state)
+TEST(the_average_error_of_windows_is_below_the_worst)
 {
     double two_buffer = error_on_average("two-buffer"), apbf = error_on_average("apbf");
 
-    (void)state;
     assert_true(two_buffer > 0.0045 && two_buffer < 0.0075);
     assert_true(apbf > 0.0085 && apbf < 0.01);
 }
 
 /* The pairs (k, l) of the authors hold at the start of a generation, when the youngest slice is
  * empty; weir's hold at its end. */
-static void apbf_chooses_the_published_slices_less_one_generation(void **state)
+TEST(apbf_chooses_the_published_slices_less_one_generation)
 {
     static const struct {
         double error;
@@ -145,7 +142,6 @@ static void apbf_chooses_the_published_slices_less_one_generation(void **state)
                      {0.01, 7, 5},   {0.01, 8, 8},   {0.01, 9, 14},   {0.01, 10, 25},
                      {0.001, 10, 7}, {0.001, 11, 9}, {0.001, 12, 14}, {0.001, 13, 23}};
 
-    (void)state;
     for (size_t i = 0; i < sizeof published / sizeof *published; i++) {
         unsigned k = published[i].k, l = published[i].l;
         double fill[SLICES_MAX];
@@ -158,14 +154,4 @@ static void apbf_chooses_the_published_slices_less_one_generation(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(two_buffer_has_its_error_rate_at_the_end_of_a_window),
-        cmocka_unit_test(apbf_has_its_error_rate_at_the_end_of_a_generation),
-        cmocka_unit_test(the_average_error_of_windows_is_below_the_worst),
-        cmocka_unit_test(apbf_chooses_the_published_slices_less_one_generation),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS("tests")

@@ -346,7 +346,6 @@ PROPERTY(reported_error_equals_measured_error)
  * distance. */
 static void windows_of_a_few_keys_are_exact_in_batches(void **state)
 {
-    (void)state;
     for (unsigned window = 1; window <= 12; window++)
         for (unsigned ways = 0; ways < 9; ways++) {
             struct variant v = {.name = "apbf", .memory = 4096};
@@ -363,7 +362,6 @@ static void every_filter_has_a_description(void **state)
 {
     size_t i = 0;
 
-    (void)state;
     for (const struct weir_algorithm *a; (a = weir_algorithm_at(WEIR_KIND_FILTER, i)); i++) {
         assert_true(*a->name && *a->idea);
         for (size_t j = 0; weir_parameter_at(WEIR_KIND_FILTER, i, j); j++) {

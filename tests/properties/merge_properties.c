@@ -155,7 +155,6 @@ static void merged_parts_of_a_stream_are_the_whole(void **state)
     static const char *const specs[] = {"bloom memory=1001bit seed=1",
                                         "counting memory=2K cell=5 seed=1"};
 
-    (void)state;
     for (size_t s = 0; s < 2; s++) {
         weir_filter *a = open_filter(specs[s]), *b = open_filter(specs[s]);
         weir_filter *whole = open_filter(specs[s]);
@@ -201,7 +200,6 @@ static void assert_not_merged(const char *into, const char *from, enum weir_stat
 
 static void different_filters_are_not_merged(void **state)
 {
-    (void)state;
     assert_not_merged("bloom memory=1K seed=1", "bloom memory=1K seed=2", WEIR_MISMATCH,
                       "the filters differ: seed=1 and seed=2" ONLY);
     assert_not_merged("bloom memory=1K seed=1", "bloom memory=1001bit seed=1", WEIR_MISMATCH,
@@ -221,7 +219,6 @@ static void different_filters_are_not_merged(void **state)
 
 static void recent_with_a_window_is_not_merged(void **state)
 {
-    (void)state;
     assert_not_merged("recent memory=1K window=20 seed=1", "recent memory=1K window=20 seed=1",
                       WEIR_UNSUPPORTED,
                       "recent filters with window= or span= cannot be merged: their windows begin "
@@ -233,7 +230,6 @@ static void filters_of_different_capacity_are_merged(void **state)
     weir_filter *a = open_filter("bloom memory=1K k=4 capacity=500 seed=1");
     weir_filter *b = open_filter("bloom memory=1K k=4 seed=1");
 
-    (void)state;
     assert_int_equal(weir_merge(a, b, NULL), WEIR_OK);
     weir_close(a);
     weir_close(b);
@@ -285,7 +281,6 @@ static void deleting_all_keys_leaves_an_empty_filter(void **state)
 {
     weir_filter *w = open_filter("counting memory=4K cell=8 seed=1");
 
-    (void)state;
     for (uint64_t i = 0; i < 500; i++)
         weir_observe(w, numbered(w, i));
     for (uint64_t i = 500; i-- > 0;) {
@@ -304,7 +299,6 @@ static void a_key_added_twice_is_deleted_twice(void **state)
     weir_filter *w = open_filter("counting memory=4K seed=1");
     struct weir_key key = numbered(w, 1);
 
-    (void)state;
     weir_observe(w, key);
     weir_observe(w, key);
     assert_int_equal(weir_forget(w, key, NULL, NULL), WEIR_OK);
@@ -319,7 +313,6 @@ static void deleting_an_absent_key_changes_nothing(void **state)
     weir_filter *w = open_filter("counting memory=4K seed=1");
     bool there = true;
 
-    (void)state;
     weir_observe(w, numbered(w, 1));
     struct blob before = blob_of(w);
     assert_int_equal(weir_forget(w, numbered(w, 2), &there, NULL), WEIR_OK);
@@ -334,7 +327,6 @@ static void deleting_an_absent_key_changes_nothing(void **state)
 /* Crowded cells of every width reach their maximum and are never lowered again. */
 static void deleting_a_key_keeps_all_other_keys(void **state)
 {
-    (void)state;
     for (int cell = 1; cell <= 8; cell++) {
         weir_filter *w = open_filtered("counting memory=64 cell=%d k=3 seed=1", cell);
 
@@ -377,7 +369,6 @@ static void a_grown_filter_holds_as_many_keys_as_its_memory(void **state)
     static uint8_t data[1 << 17];
     uint32_t seen = 0;
 
-    (void)state;
     for (uint64_t i = 0; i < 1000; i++)
         weir_observe(w, numbered(w, i));
     assert_int_equal(weir_grow(&grown, w, 16, NULL), WEIR_OK);

@@ -304,7 +304,7 @@ static void forged_counters_are_refused_or_usable(const char *spec, struct store
     blob_free(b);
 }
 
-static void screens_and_filters_do_not_load_each_other(void **state)
+TEST(screens_and_filters_do_not_load_each_other)
 {
     struct counted c = counted_of(100, 20, 0.8, 17);
     struct store s = store_of(&c);
@@ -312,7 +312,6 @@ static void screens_and_filters_do_not_load_each_other(void **state)
     weir_screen *w = open_screen("cache memory=64 seed=3", &s);
     struct blob filter = blob_of(f), screen = screen_blob(w);
 
-    (void)state;
     assert_not_loaded(screen, "this part is not a filter");
     assert_false(is_usable(filter, &s));
     blob_free(filter);
@@ -344,12 +343,11 @@ static void tells_what_it_told(const char *name, struct blob file)
 }
 
 /* The file does not change when saved, and its stream gives these bytes again. */
-static void golden_files_are_unchanged(void **state)
+TEST(golden_files_are_unchanged)
 {
     const char *root = getenv("WEIR_SOURCE");
     char path[SPEC];
 
-    (void)state;
     for (size_t i = 0; weir_algorithm_at(WEIR_KIND_SCREEN, i); i++) {
         const char *name = weir_algorithm_at(WEIR_KIND_SCREEN, i)->name;
 
@@ -366,13 +364,6 @@ static void golden_files_are_unchanged(void **state)
     }
 }
 
-#define PROPERTY_TEST(name)                                                                        \
-    static void property_##name(void **state)                                                      \
-    {                                                                                              \
-        (void)state;                                                                               \
-        for_each_variant(name);                                                                    \
-    }
-
 PROPERTY_TEST(batch_equals_single_calls)
 PROPERTY_TEST(counts_add_up)
 PROPERTY_TEST(keys_without_answers_leave_no_trace)
@@ -384,22 +375,4 @@ PROPERTY_TEST(every_bit_flip_is_detected)
 PROPERTY_TEST(every_bit_flip_with_valid_checksum_is_refused_or_usable)
 PROPERTY_TEST(forged_counters_are_refused_or_usable)
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(property_batch_equals_single_calls),
-        cmocka_unit_test(property_counts_add_up),
-        cmocka_unit_test(property_keys_without_answers_leave_no_trace),
-        cmocka_unit_test(property_answers_of_a_failed_store_are_ignored),
-        cmocka_unit_test(property_saving_changes_nothing),
-        cmocka_unit_test(property_a_config_opens_an_equal_screen),
-        cmocka_unit_test(property_every_truncation_is_refused),
-        cmocka_unit_test(property_every_bit_flip_is_detected),
-        cmocka_unit_test(property_every_bit_flip_with_valid_checksum_is_refused_or_usable),
-        cmocka_unit_test(property_forged_counters_are_refused_or_usable),
-        cmocka_unit_test(screens_and_filters_do_not_load_each_other),
-        cmocka_unit_test(golden_files_are_unchanged),
-    };
-
-    return cmocka_run_group_tests_name("screen properties", tests, NULL, NULL);
-}
+RUN_TESTS("screen properties")

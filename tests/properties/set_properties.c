@@ -22,7 +22,6 @@ static char running[SPEC];
 
 static int print_spec(void **state)
 {
-    (void)state;
     if (*running)
         print_error("it was: %s\n", running);
     *running = '\0';
@@ -207,7 +206,6 @@ static enum weir_status build_aside(struct room *r, const struct weir_key *keys,
 
 static void keys_spilled_to_disk_give_the_same_filter(void **state)
 {
-    (void)state;
     strcpy(running, "fuse seed=11");
     struct weir_key *keys = keys_from(0, MANY);
     weir_filter *straight = built_filter(running, keys, MANY), *w = NULL;
@@ -260,7 +258,6 @@ static void fuse_uses_the_memory_of_the_paper(void **state)
                                      UINT64_C(1000000000),
                                      UINT64_C(100000000000)};
 
-    (void)state;
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
         for (uint64_t bits = 4; bits <= 32; bits += bits < 16 ? 1 : bits == 24 ? 8 : 4) {
             char spec[SPEC], completed[SPEC];
@@ -285,7 +282,6 @@ static void memory_limits_the_fingerprint_bits(void **state)
     weir_builder *b;
     weir_filter *w;
 
-    (void)state;
     strcpy(running, "fuse memory=8000 seed=11");
     w = built(0, KEYS);
     assert_true(w->config.bits > 8 && weir_stats_of(w).memory <= 8000);
@@ -312,7 +308,6 @@ static void unhashed_keys_are_refused(void **state)
     weir_builder *b;
     weir_filter *w = (weir_filter *)&error;
 
-    (void)state;
     for (size_t i = 0; i < n; i++)
         keys[i].lo = i;
     assert_int_equal(weir_build_begin(&b, "fuse seed=11", NULL, NULL), WEIR_OK);
@@ -424,7 +419,6 @@ static void a_builder_can_be_closed_at_any_time(void **state)
 {
     static const char *const specs[] = {"fuse seed=1", "bloom memory=1K seed=1"};
 
-    (void)state;
     for (size_t i = 0; i < 2; i++)
         for (size_t n = 0; n < 3000; n += 1499) {
             weir_builder *b;
@@ -446,7 +440,6 @@ static void a_bad_spec_opens_no_builder(void **state)
     struct weir_error error = {0};
     weir_builder *b = (weir_builder *)&error;
 
-    (void)state;
     assert_int_equal(weir_build_begin(&b, "fuse bits=17", NULL, &error), WEIR_BAD_CONFIG);
     assert_null(b);
     assert_string_equal(error.text, "bits=17: invalid value; use 4 to 16, 20, 24 or 32");
@@ -463,7 +456,6 @@ static void sets_of_several_parts_miss_no_member(void **state)
     weir_filter *w;
     uint64_t missed = 0, measured = 0;
 
-    (void)state;
     strcpy(running, "fuse bits=8 seed=11");
     assert_int_equal(weir_build_begin(&b, running, NULL, NULL), WEIR_OK);
     for (uint64_t i = 0; i < n + n / 3; i++) {

@@ -223,13 +223,12 @@ static void every_truncation_with_valid_checksum_is_refused(const char *spec,
     blob_free(b);
 }
 
-static void sketches_and_filters_do_not_load_each_other(void **state)
+TEST(sketches_and_filters_do_not_load_each_other)
 {
     weir_filter *w = open_filter("bloom memory=64 seed=1");
     weir_sketch *s = open_sketch("top keys=5 seed=3");
     struct blob filter = blob_of(w), sketch = sketch_blob(s);
 
-    (void)state;
     assert_not_loaded(sketch, "this part is not a filter");
     assert_false(is_usable(filter));
     blob_free(filter);
@@ -237,13 +236,6 @@ static void sketches_and_filters_do_not_load_each_other(void **state)
     weir_close(w);
     weir_sketch_close(s);
 }
-
-#define PROPERTY_TEST(name)                                                                        \
-    static void property_##name(void **state)                                                      \
-    {                                                                                              \
-        (void)state;                                                                               \
-        for_each_variant(name);                                                                    \
-    }
 
 PROPERTY_TEST(batch_equals_single_calls)
 PROPERTY_TEST(ask_many_equals_single_calls)
@@ -254,13 +246,12 @@ PROPERTY_TEST(every_bit_flip_with_valid_checksum_is_refused_or_usable)
 PROPERTY_TEST(forged_counters_are_refused_or_usable)
 PROPERTY_TEST(every_truncation_with_valid_checksum_is_refused)
 
-static void a_config_is_truncated_to_its_buffer(void **state)
+TEST(a_config_is_truncated_to_its_buffer)
 {
     weir_sketch *s = open_sketch("count-min memory=512 seed=3");
     char whole[256], cut[8] = "-------";
     size_t length = weir_sketch_config(s, whole, sizeof whole);
 
-    (void)state;
     assert_int_equal(length, strlen(whole));
     assert_int_equal(weir_sketch_config(s, cut, 6), length);
     assert_string_equal(cut, "count");
@@ -269,20 +260,4 @@ static void a_config_is_truncated_to_its_buffer(void **state)
     weir_sketch_close(s);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(property_batch_equals_single_calls),
-        cmocka_unit_test(property_ask_many_equals_single_calls),
-        cmocka_unit_test(property_saving_changes_nothing),
-        cmocka_unit_test(property_every_truncation_is_refused),
-        cmocka_unit_test(property_every_bit_flip_is_detected),
-        cmocka_unit_test(property_every_bit_flip_with_valid_checksum_is_refused_or_usable),
-        cmocka_unit_test(property_forged_counters_are_refused_or_usable),
-        cmocka_unit_test(property_every_truncation_with_valid_checksum_is_refused),
-        cmocka_unit_test(sketches_and_filters_do_not_load_each_other),
-        cmocka_unit_test(a_config_is_truncated_to_its_buffer),
-    };
-
-    return cmocka_run_group_tests_name("sketch properties", tests, NULL, NULL);
-}
+RUN_TESTS("sketch properties")

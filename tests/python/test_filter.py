@@ -350,6 +350,8 @@ def test_a_filter_that_exceeds_its_error_warns_once():
     shared = weir.Shared("bloom", capacity=1000, fpr="1%", seed=1)
     with pytest.warns(weir.SaturationWarning):
         shared.update(range(10_000))
+    with pytest.warns(weir.SaturationWarning, match="the filter is full: [0-9]+ keys were not recorded"):
+        weir.Filter("cuckoo", capacity=1000, seed=1).update(range(5000))
 
 
 def test_the_warning_can_be_an_error():

@@ -101,6 +101,23 @@ def test_arrays_that_are_no_keys():
     assert f.stats().observed == 0
 
 
+def test_values_that_are_not_keys_are_refused_before_anything_is_recorded():
+    """numpy's scalars and arrays have buffers, but only buffers of bytes are keys."""
+    numpy = pytest.importorskip("numpy")
+    wrong = [(1.5, "str"), (True, "str"), ((1, 2), "observe_many"), ([], "observe_many"), (datetime.date(2026, 1, 1), "time="),
+             (array.array("d", [1]), "observe_many"), (memoryview(b"abcd").cast("i"), ""), (numpy.float32(1.5), ""), (numpy.bool_(True), ""),
+             (numpy.datetime64("2026"), "time="), (numpy.timedelta64(5, "D"), "time="), (numpy.array([1, 2]), "observe_many"), (object(), "")]
+    f = weir.Filter(SPEC)
+    for value, fix in wrong:
+        with pytest.raises(TypeError, match=f"a key is bytes, str or int, not .*{fix}"):
+            f.observe(value)
+        with pytest.raises(TypeError, match=rf"keys\[1\]: a key is bytes, str or int, not .*{fix}"):
+            f.observe_many(["a", value])
+    assert len(f) == 0
+    for value in (bytearray(b"b"), memoryview(b"b"), array.array("B", b"b"), numpy.bytes_(b"b"), numpy.str_("b"), numpy.array([98], "u1")):
+        assert f.ask_many(["c", value]) == [False, f.observe(value)]
+
+
 # ---- missing values ----
 
 @pytest.mark.parametrize("missing", [None, float("nan")])
@@ -141,6 +158,8 @@ def test_pandas():
     f = weir.Filter(SPEC)
     assert df[~f.observe_many(df["id"])]["id"].tolist() == [1, 5, 9]
     assert "9" in f and f.ask_many(df["id"]).all()
+    with pytest.raises(TypeError, match=r'unique\(df\["id"\]\)'):
+        weir.unique(df)
     with pytest.raises(TypeError, match=r'a DataFrame .* observe_many\(df\["id"\]\)'):
         f.observe_many(df)
     with pytest.raises(TypeError, match="missing value"):

@@ -448,6 +448,7 @@ def test_keys_are_forgotten_after_their_span(db):
         assert text in failure(db, say, wrong)
     assert one(db, say, time.time()) == 0
     assert "add span=" in failure(db, "SELECT weir_observe('recent memory=64K', 'a', 5)")
+    assert "use weir_key(a, b) for several columns" in failure(db, "SELECT weir_observe('recent memory=64K', 'a', 'b')")
 
 
 # ---- files, drop, merge, info, count ----

@@ -127,6 +127,19 @@ bool stand_in_alike(int a, int b)
     return count_keys(a) == count_keys(b);
 }
 
+bool stand_in_copies_alike(void)
+{
+    static void (*const copies[])(void) = {stand_in_reload, stand_in_rewrite, stand_in_copy};
+    bool alike = stand_in_alike(STAND_IN_MASTER, STAND_IN_REPLICA);
+
+    for (size_t i = 0; i < sizeof copies / sizeof *copies; i++) {
+        copies[i]();
+        alike = alike && stand_in_alike(STAND_IN_MASTER, STAND_IN_LOADED);
+    }
+    stand_in_flush();
+    return alike && stand_in_held() == 0;
+}
+
 static void clear_loaded(void)
 {
     for (int i = 0; i < KEYS; i++)

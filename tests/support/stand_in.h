@@ -46,6 +46,10 @@ struct weir_bytes stand_in_last(void);
 void stand_in_copy(void);
 void stand_in_defrag(void);
 
+/* Do the replica and the copies by RDB, AOF and COPY have the master's keys? Deletes all keys; then
+ * the module must hold no memory. */
+bool stand_in_copies_alike(void);
+
 /* From now on the n-th allocation and all later ones fail; 0: none. */
 void stand_in_fail(size_t n);
 size_t stand_in_allocations(void); /* since stand_in_fail() */

@@ -5,14 +5,9 @@
 #ifndef WEIR_TESTS_SUPPORT_SUPPORT_H
 #define WEIR_TESTS_SUPPORT_SUPPORT_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <weir.h>
+
+#include "support/testing.h"
 
 #define SPEC 512
 
@@ -74,5 +69,12 @@ struct weir_key *stream_of(const weir_filter *w, size_t n, uint64_t seed);
 double chi_square(const uint64_t *counts, size_t n);
 /* The value that it exceeds once in 10^7 runs if they are (Wilson and Hilferty). */
 double chi_square_limit(size_t n);
+
+/* The test of a property that has a function, in a file with for_each_variant(). */
+#define PROPERTY_TEST(name)                                                                        \
+    TEST(property_##name)                                                                          \
+    {                                                                                              \
+        for_each_variant(name);                                                                    \
+    }
 
 #endif

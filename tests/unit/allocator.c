@@ -93,40 +93,84 @@ static bool out_of_room(void *context, void *data, size_t size)
 
 enum { OPENED, LOADED, CLONED, VIEWED, SOURCED, SHARD, HANDLES };
 
-static enum weir_status live_filter(weir_filter *w[HANDLES], const char *spec,
-                                    struct weir_error *error)
+static void use_filter(weir_filter *w)
 {
-    enum weir_status status = weir_open_with(&w[OPENED], spec, &options, error);
+    for (uint64_t i = 0; i < 500; i++)
+        weir_observe(w, numbered(w, i));
+}
+
+static void use_sketch(weir_sketch *s)
+{
+    for (uint64_t i = 0; i < 500; i++)
+        weir_sketch_add(s, (struct weir_bytes){&i, sizeof i}, i);
+}
+
+static bool say_member(void *context, const struct weir_bytes *keys, size_t n, uint8_t *answers)
+{
+    memset(answers, WEIR_MEMBER, n);
+    return true;
+}
+
+static void use_screen(weir_screen *s)
+{
+    for (uint64_t i = 0; i < 500; i++) {
+        struct weir_bytes key = {&i, sizeof i};
+        uint8_t answer;
+
+        weir_screen_add_members(s, &key, 1);
+        weir_screen_check(s, &key, 1, say_member, NULL, &answer);
+    }
+}
+
+/* The other calls that only filters have. */
+static enum weir_status load_otherwise(weir_filter *w[HANDLES], struct weir_error *error)
+{
+    enum weir_status status = weir_view_buffer(&w[VIEWED], room, saved, NULL, &options, error);
     uint32_t n;
 
-    if (status != WEIR_OK)
-        return status;
-    assert_int_equal(pool.bytes, weir_stats_of(w[OPENED]).bytes);
-    for (uint64_t i = 0; i < 500; i++)
-        weir_observe(w[OPENED], numbered(w[OPENED], i));
-    assert_int_equal(weir_save_stream(w[OPENED], into_room, NULL, NULL), WEIR_OK);
-    if ((status = weir_load_buffer(&w[LOADED], room, saved, NULL, &options, error)) != WEIR_OK ||
-        (status = weir_view_buffer(&w[VIEWED], room, saved, NULL, &options, error)) != WEIR_OK ||
-        (status = weir_load_stream(&w[SOURCED], out_of_room, NULL, &options, error)) != WEIR_OK ||
-        (status = weir_load_shards(&w[SHARD], 1, &n, room, saved, NULL, &options, error)) !=
-            WEIR_OK)
-        return status;
-    w[CLONED] = weir_clone(w[LOADED], error);
-    if (!w[CLONED])
-        return WEIR_NO_MEMORY;
-    status = weir_merge(w[CLONED], w[OPENED], error);
-    return status == WEIR_UNSUPPORTED ? WEIR_OK : status;
+    return status == WEIR_OK
+               ? weir_load_shards(&w[SHARD], 1, &n, room, saved, NULL, &options, error)
+               : status;
 }
 
-static enum weir_status life_of_filter(const char *spec, struct weir_error *error)
-{
-    weir_filter *w[HANDLES] = {NULL};
-    enum weir_status status = live_filter(w, spec, error);
+#define LIFE(kind, calls, handle_type, more)                                                       \
+    static enum weir_status live_##kind(handle_type *h[HANDLES], const char *spec,                 \
+                                        struct weir_error *error)                                  \
+    {                                                                                              \
+        enum weir_status status = calls##_open_with(&h[OPENED], spec, &options, error);            \
+                                                                                                   \
+        if (status != WEIR_OK)                                                                     \
+            return status;                                                                         \
+        assert_int_equal(pool.bytes, calls##_stats_of(h[OPENED]).bytes);                           \
+        use_##kind(h[OPENED]);                                                                     \
+        assert_int_equal(calls##_save_stream(h[OPENED], into_room, NULL, NULL), WEIR_OK);          \
+        status = calls##_load_buffer(&h[LOADED], room, saved, NULL, &options, error);              \
+        if (status == WEIR_OK)                                                                     \
+            status = calls##_load_stream(&h[SOURCED], out_of_room, NULL, &options, error);         \
+        if (status == WEIR_OK)                                                                     \
+            status = more;                                                                         \
+        if (status != WEIR_OK)                                                                     \
+            return status;                                                                         \
+        h[CLONED] = calls##_clone(h[LOADED], error);                                               \
+        if (!h[CLONED])                                                                            \
+            return WEIR_NO_MEMORY;                                                                 \
+        status = calls##_merge(h[CLONED], h[OPENED], error);                                       \
+        return status == WEIR_UNSUPPORTED ? WEIR_OK : status;                                      \
+    }                                                                                              \
+                                                                                                   \
+    static enum weir_status life_of_##kind(const char *spec, struct weir_error *error)             \
+    {                                                                                              \
+        handle_type *h[HANDLES] = {NULL};                                                          \
+        enum weir_status status = live_##kind(h, spec, error);                                     \
+                                                                                                   \
+        for (int i = 0; i < HANDLES; i++)                                                          \
+            calls##_close(h[i]);                                                                   \
+        return status;                                                                             \
+    }
 
-    for (int i = 0; i < HANDLES; i++)
-        weir_close(w[i]);
-    return status;
-}
+LIFE(filter, weir, weir_filter, load_otherwise(h, error))
+LIFE(sketch, weir_sketch, weir_sketch, WEIR_OK)
+LIFE(screen, weir_screen, weir_screen, WEIR_OK)
 
 /* More keys than a builder buffers. */
 static enum weir_status life_of_set(const char *spec, struct weir_error *error)
@@ -146,85 +190,6 @@ static enum weir_status life_of_set(const char *spec, struct weir_error *error)
     if (w)
         assert_int_equal(pool.bytes, weir_stats_of(w).bytes);
     weir_close(w);
-    return status;
-}
-
-static enum weir_status live_sketch(weir_sketch *s[HANDLES], const char *spec,
-                                    struct weir_error *error)
-{
-    enum weir_status status = weir_sketch_open_with(&s[OPENED], spec, &options, error);
-
-    if (status != WEIR_OK)
-        return status;
-    assert_int_equal(pool.bytes, weir_sketch_stats_of(s[OPENED]).bytes);
-    for (uint64_t i = 0; i < 500; i++)
-        weir_sketch_add(s[OPENED], (struct weir_bytes){&i, sizeof i}, i);
-    assert_int_equal(weir_sketch_save_stream(s[OPENED], into_room, NULL, NULL), WEIR_OK);
-    status = weir_sketch_load_buffer(&s[LOADED], room, saved, NULL, &options, error);
-    if (status != WEIR_OK)
-        return status;
-    status = weir_sketch_load_stream(&s[SOURCED], out_of_room, NULL, &options, error);
-    if (status != WEIR_OK)
-        return status;
-    s[CLONED] = weir_sketch_clone(s[LOADED], error);
-    if (!s[CLONED])
-        return WEIR_NO_MEMORY;
-    status = weir_sketch_merge(s[CLONED], s[OPENED], error);
-    return status == WEIR_UNSUPPORTED ? WEIR_OK : status;
-}
-
-static enum weir_status life_of_sketch(const char *spec, struct weir_error *error)
-{
-    weir_sketch *s[HANDLES] = {NULL};
-    enum weir_status status = live_sketch(s, spec, error);
-
-    for (int i = 0; i < HANDLES; i++)
-        weir_sketch_close(s[i]);
-    return status;
-}
-
-static bool say_member(void *context, const struct weir_bytes *keys, size_t n, uint8_t *answers)
-{
-    (void)context, (void)keys;
-    memset(answers, WEIR_MEMBER, n);
-    return true;
-}
-
-static enum weir_status live_screen(weir_screen *s[HANDLES], const char *spec,
-                                    struct weir_error *error)
-{
-    enum weir_status status = weir_screen_open_with(&s[OPENED], spec, &options, error);
-
-    if (status != WEIR_OK)
-        return status;
-    assert_int_equal(pool.bytes, weir_screen_stats_of(s[OPENED]).bytes);
-    for (uint64_t i = 0; i < 500; i++) {
-        struct weir_bytes key = {&i, sizeof i};
-        uint8_t answer;
-
-        weir_screen_add_members(s[OPENED], &key, 1);
-        weir_screen_check(s[OPENED], &key, 1, say_member, NULL, &answer);
-    }
-    assert_int_equal(weir_screen_save_stream(s[OPENED], into_room, NULL, NULL), WEIR_OK);
-    status = weir_screen_load_buffer(&s[LOADED], room, saved, NULL, &options, error);
-    if (status == WEIR_OK)
-        status = weir_screen_load_stream(&s[SOURCED], out_of_room, NULL, &options, error);
-    if (status != WEIR_OK)
-        return status;
-    s[CLONED] = weir_screen_clone(s[LOADED], error);
-    if (!s[CLONED])
-        return WEIR_NO_MEMORY;
-    status = weir_screen_merge(s[CLONED], s[OPENED], error);
-    return status == WEIR_UNSUPPORTED ? WEIR_OK : status;
-}
-
-static enum weir_status life_of_screen(const char *spec, struct weir_error *error)
-{
-    weir_screen *s[HANDLES] = {NULL};
-    enum weir_status status = live_screen(s, spec, error);
-
-    for (int i = 0; i < HANDLES; i++)
-        weir_screen_close(s[i]);
     return status;
 }
 
@@ -269,7 +234,6 @@ static void property_a_filter_is_of_the_callers_memory(const struct variant *v)
 
 static void a_set_is_built_in_the_callers_memory(void **state)
 {
-    (void)state;
     every_byte_comes_and_goes(life_of_set, "fuse seed=1");
     every_byte_comes_and_goes(life_of_set, "bloom memory=64K seed=1");
 }
@@ -290,7 +254,6 @@ static void of_every(enum weir_kind kind, life of)
 
 static void a_sketch_uses_the_callers_memory(void **state)
 {
-    (void)state;
     of_every(WEIR_KIND_SKETCH, life_of_sketch);
     every_byte_comes_and_goes(life_of_sketch, "top memory=64K half-life=100 seed=1");
     every_byte_comes_and_goes(life_of_sketch, "count-min memory=64K half-life=100 seed=1");
@@ -298,7 +261,6 @@ static void a_sketch_uses_the_callers_memory(void **state)
 
 static void a_screen_uses_the_callers_memory(void **state)
 {
-    (void)state;
     of_every(WEIR_KIND_SCREEN, life_of_screen);
 }
 
@@ -310,7 +272,6 @@ static void no_block_exceeds_max_bytes(void **state)
     struct weir_error error;
     weir_filter *w;
 
-    (void)state;
     pool.used = pool.taken = pool.largest = 0;
     pool.grant = SIZE_MAX;
     assert_int_equal(weir_open_with(&w, "bloom memory=4M", &options, NULL), WEIR_OK);
@@ -333,7 +294,6 @@ static void a_shared_filter_uses_the_callers_memory(void **state)
     struct weir_stats stats;
     weir_shared *s, *again;
 
-    (void)state;
     pool.used = pool.taken = pool.bytes = saved = 0;
     pool.grant = SIZE_MAX;
     assert_int_equal(weir_shared_open(&s, "recent memory=64K", 5, &options, NULL), WEIR_OK);
@@ -362,7 +322,6 @@ static void the_error_names_the_callers_allocator(void **state)
     struct weir_error error;
     weir_filter *w;
 
-    (void)state;
     pool.grant = 0;
     assert_int_equal(weir_open_with(&w, "bloom memory=512", &options, &error), WEIR_NO_MEMORY);
     assert_string_equal(error.text,
@@ -380,7 +339,6 @@ static void options_of_another_version_are_accepted(void **state)
     struct weir_error error;
     weir_filter *w;
 
-    (void)state;
     assert_int_equal(weir_open_with(&w, "memory=512", &later.known, NULL), WEIR_OK);
     weir_close(w);
     later.unknown = 1;

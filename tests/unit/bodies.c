@@ -41,9 +41,8 @@ static void assert_body(struct body body, size_t cells, const char *expected)
 
 #define BLOOM "bloom memory=64 k=4 hash=xxh3 seed=1"
 
-static void counters_must_be_possible(void **state)
+TEST(counters_must_be_possible)
 {
-    (void)state;
     assert_body(body_of(BLOOM, 5, 5), 64, NULL);
     assert_body(body_of(BLOOM, 5, 6), 64, bad_state);
     assert_body(body_of(BLOOM, 0, UINT64_MAX), 64, bad_state);
@@ -51,9 +50,8 @@ static void counters_must_be_possible(void **state)
                 bad_state); /* the next record would be number 0 */
 }
 
-static void the_size_must_match_the_configuration(void **state)
+TEST(the_size_must_match_the_configuration)
 {
-    (void)state;
     assert_body(body_of(BLOOM, 5, 5), 63, bad_size);
     assert_body(body_of(BLOOM, 5, 5), 65, bad_size);
     assert_body(body_of(BLOOM, 5, 5), 128, bad_size);
@@ -67,7 +65,7 @@ static void the_size_must_match_the_configuration(void **state)
     assert_body(body_of("bloom memory=17592186044416 k=4 hash=xxh3 seed=1", 0, 0), 64, bad_size);
 }
 
-static void only_complete_configurations_are_accepted(void **state)
+TEST(only_complete_configurations_are_accepted)
 {
     static const char *const configs[] = {
         "",
@@ -85,18 +83,16 @@ static void only_complete_configurations_are_accepted(void **state)
         "bloom memory=8 k=4 hash=xxh3 seed=1",          /* too little memory */
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof configs / sizeof *configs; i++)
         assert_body(body_of(configs[i], 5, 5), 64, bad_config);
 }
 
-static void the_configuration_must_be_valid_text(void **state)
+TEST(the_configuration_must_be_valid_text)
 {
     static const char text[2000] = BLOOM;
     static const char broken[] = "bloom memo\0y=64 k=4 hash=xxh3 seed=1";
     struct body body = body_of(BLOOM, 5, 5);
 
-    (void)state;
     body.head.spec = broken;
     assert_body(body, 64, bad_config);
     for (uint32_t length = 0; length < sizeof text; length++) {
@@ -118,11 +114,10 @@ static struct body loads(uint64_t first, uint64_t second)
     return body;
 }
 
-static void loads_of_rlbsbf_must_match_its_bits(void **state)
+TEST(loads_of_rlbsbf_must_match_its_bits)
 {
     struct body body = loads(3, 1);
 
-    (void)state;
     body.cells[0] = 0x15;       /* three bits of the first array */
     body.cells[64 + 31] = 0x80; /* the last bit of the second */
     assert_body(body, 128, NULL);
@@ -133,11 +128,10 @@ static void loads_of_rlbsbf_must_match_its_bits(void **state)
     assert_body(loads(0, UINT64_MAX), 128, bad_state);
 }
 
-static void bits_after_the_last_cell_must_be_zero(void **state)
+TEST(bits_after_the_last_cell_must_be_zero)
 {
     struct body body = loads(0, 0);
 
-    (void)state;
     for (size_t at = 0; at < 128; at++) {
         body.cells[at] = 1;
         assert_body(body, 128, bad_state); /* a possible state with wrong loads */
@@ -154,12 +148,11 @@ static struct body two(const char *config, uint64_t first, uint64_t second)
     return body;
 }
 
-static void registers_must_be_in_range(void **state)
+TEST(registers_must_be_in_range)
 {
     static const char buffers[] = "two-buffer memory=64 k=4 window=10 hash=xxh3 seed=1";
     static const char slices[] = "apbf memory=64 k=4 window=12 slices=4 hash=xxh3 seed=1";
 
-    (void)state;
     assert_body(two(buffers, 1, 10), 64, NULL);
     assert_body(two(buffers, 2, 0), 64, bad_state);
     assert_body(two(buffers, UINT64_MAX, 0), 64, bad_state);
@@ -182,9 +175,8 @@ static struct body sampled(uint64_t n, uint64_t first, uint64_t second)
     return body;
 }
 
-static void samples_must_be_sorted_and_complete(void **state)
+TEST(samples_must_be_sorted_and_complete)
 {
-    (void)state;
     assert_body(sampled(0, 0, 0), 64, NULL);
     assert_body(sampled(2, 5, 5), 64, NULL);
     assert_body(sampled(2, 6, 5), 64, bad_state);
@@ -194,18 +186,4 @@ static void samples_must_be_sorted_and_complete(void **state)
     assert_body(sampled(UINT64_MAX, 0, 0), 64, bad_state);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(counters_must_be_possible),
-        cmocka_unit_test(the_size_must_match_the_configuration),
-        cmocka_unit_test(only_complete_configurations_are_accepted),
-        cmocka_unit_test(the_configuration_must_be_valid_text),
-        cmocka_unit_test(loads_of_rlbsbf_must_match_its_bits),
-        cmocka_unit_test(bits_after_the_last_cell_must_be_zero),
-        cmocka_unit_test(registers_must_be_in_range),
-        cmocka_unit_test(samples_must_be_sorted_and_complete),
-    };
-
-    return cmocka_run_group_tests_name("bodies", tests, NULL, NULL);
-}
+RUN_TESTS("bodies")

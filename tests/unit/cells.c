@@ -137,42 +137,36 @@ static void count_used(struct pair *p)
     assert_float_equal(cells_fill(&p->cells), (double)used / (double)p->cells.n, 1e-12);
 }
 
-static void setting_a_cell_does_not_change_its_neighbours(void **state)
+TEST(setting_a_cell_does_not_change_its_neighbours)
 {
-    (void)state;
     with_every_width(set_each);
 }
 
-static void cells_are_raised_and_lowered_and_stop_at_zero(void **state)
+TEST(cells_are_raised_and_lowered_and_stop_at_zero)
 {
-    (void)state;
     with_every_width(raise_and_lower);
 }
 
-static void a_run_of_lowered_cells_wraps_around(void **state)
+TEST(a_run_of_lowered_cells_wraps_around)
 {
-    (void)state;
     with_every_width(lower_runs);
 }
 
-static void merging_takes_the_higher_of_each_cell(void **state)
+TEST(merging_takes_the_higher_of_each_cell)
 {
-    (void)state;
     with_every_width(raise_all);
 }
 
-static void used_cells_are_counted(void **state)
+TEST(used_cells_are_counted)
 {
-    (void)state;
     with_every_width(count_used);
 }
 
-static void cells_start_at_the_lowest_bit(void **state)
+TEST(cells_start_at_the_lowest_bit)
 {
     uint8_t bytes[16] = {0};
     struct cells c = {bytes, 5, 3};
 
-    (void)state;
     for (uint32_t i = 0; i < 5; i++)
         cells_set(&c, i, i + 3);
     /* 3, 4, 5, 6, 7 in 3 bits each: 011 100 101 110 111, starting at the lowest bit */
@@ -181,11 +175,10 @@ static void cells_start_at_the_lowest_bit(void **state)
     assert_int_equal(bytes[2], 0);
 }
 
-static void bits_agree_with_cells_of_width_one(void **state)
+TEST(bits_agree_with_cells_of_width_one)
 {
     struct pair p = pair_of(1, 200, 13);
 
-    (void)state;
     for (int round = 0; round < 500; round++) {
         uint64_t i = rng_below(&p.rng, 200);
 
@@ -200,12 +193,11 @@ static void bits_agree_with_cells_of_width_one(void **state)
     free(p.block);
 }
 
-static void fill_counts_one_and_two_of_two_bits(void **state)
+TEST(fill_counts_one_and_two_of_two_bits)
 {
     struct pair p = pair_of(2, 300, 14);
     double fill[2], lower = 0, upper = 0;
 
-    (void)state;
     for (uint64_t i = 0; i < 300; i++) {
         lower += (p.model[i] & 1) / 300.0;
         upper += (p.model[i] >> 1) / 300.0;
@@ -218,12 +210,11 @@ static void fill_counts_one_and_two_of_two_bits(void **state)
 
 /* Ten million cells are sampled. Every third is used, then all of the last tenth: a sample that
  * omits a part would get one of the two wrong. */
-static void fill_of_very_many_cells_is_sampled(void **state)
+TEST(fill_of_very_many_cells_is_sampled)
 {
     struct cells c = {NULL, 10000000, 2};
     double fill[2];
 
-    (void)state;
     c.bytes = calloc(1, cells_bytes(c.n, c.width));
     for (uint64_t i = 0; i < c.n; i++)
         cells_set(&c, i, (i % 3 == 0) + 2 * (i >= c.n / 10 * 9));
@@ -234,12 +225,11 @@ static void fill_of_very_many_cells_is_sampled(void **state)
     free(c.bytes);
 }
 
-static void numbers_are_stored_little_endian(void **state)
+TEST(numbers_are_stored_little_endian)
 {
     uint8_t bytes[8];
     const uint8_t expected[] = {8, 7, 6, 5, 4, 3, 2, 1};
 
-    (void)state;
     bits_store64(bytes, UINT64_C(0x0102030405060708));
     assert_memory_equal(bytes, expected, 8);
     assert_true(bits_load64(bytes) == UINT64_C(0x0102030405060708));
@@ -248,9 +238,8 @@ static void numbers_are_stored_little_endian(void **state)
     assert_true(bits_load64(bytes) == UINT64_C(0x01020304fffefdfc));
 }
 
-static void a_128_bit_product_has_the_right_upper_half(void **state)
+TEST(a_128_bit_product_has_the_right_upper_half)
 {
-    (void)state;
     assert_int_equal(bits_scale(0, 1000), 0);
     assert_int_equal(bits_scale(UINT64_MAX, 1000), 999);
     assert_int_equal(bits_scale(UINT64_C(1) << 63, 1000), 500);
@@ -258,21 +247,4 @@ static void a_128_bit_product_has_the_right_upper_half(void **state)
     assert_true(bits_fold(UINT64_MAX, UINT64_MAX) == UINT64_MAX); /* (2^64-2) ^ 1 */
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(setting_a_cell_does_not_change_its_neighbours),
-        cmocka_unit_test(cells_are_raised_and_lowered_and_stop_at_zero),
-        cmocka_unit_test(a_run_of_lowered_cells_wraps_around),
-        cmocka_unit_test(merging_takes_the_higher_of_each_cell),
-        cmocka_unit_test(used_cells_are_counted),
-        cmocka_unit_test(cells_start_at_the_lowest_bit),
-        cmocka_unit_test(bits_agree_with_cells_of_width_one),
-        cmocka_unit_test(fill_counts_one_and_two_of_two_bits),
-        cmocka_unit_test(fill_of_very_many_cells_is_sampled),
-        cmocka_unit_test(numbers_are_stored_little_endian),
-        cmocka_unit_test(a_128_bit_product_has_the_right_upper_half),
-    };
-
-    return cmocka_run_group_tests_name("cells", tests, NULL, NULL);
-}
+RUN_TESTS("cells")

@@ -12,11 +12,10 @@
 
 /* ---- draws ---- */
 
-static void the_same_counter_gives_the_same_draws(void **state)
+TEST(the_same_counter_gives_the_same_draws)
 {
     struct rng a = rng_at(5, 7), b = rng_at(5, 7), other = rng_at(5, 8);
 
-    (void)state;
     for (int i = 0; i < 100; i++) {
         uint64_t draw = rng_next(&a);
 
@@ -26,24 +25,22 @@ static void the_same_counter_gives_the_same_draws(void **state)
 }
 
 /* Saved filters depend on these values: another generator would change what they do next. */
-static void draws_have_not_changed_since_filters_were_saved(void **state)
+TEST(draws_have_not_changed_since_filters_were_saved)
 {
     static const uint64_t expected[] = {0x71654cf51d71631c, 0x260003b8177b8cc1, 0x22441fc47e1fe7c5};
     struct rng r = rng_at(42, 1000);
 
-    (void)state;
     for (size_t i = 0; i < sizeof expected / sizeof *expected; i++)
         assert_true(rng_next(&r) == expected[i]);
 }
 
 #define EVEN 1000
 
-static void draws_are_uniform(void **state)
+TEST(draws_are_uniform)
 {
     static const uint64_t awkward[] = {3, 7, 100, 255, 257, 1000};
     uint64_t draws = sized(300000);
 
-    (void)state;
     for (size_t a = 0; a < sizeof awkward / sizeof *awkward; a++) {
         uint64_t first[EVEN] = {0}, fourth[EVEN] = {0};
 
@@ -86,11 +83,10 @@ static uint64_t draw_of(uint64_t seed, uint64_t arrival, int number)
     return rng_next(&r);
 }
 
-static void draws_for_one_record_are_independent(void **state)
+TEST(draws_for_one_record_are_independent)
 {
     uint64_t n = sized(200000);
 
-    (void)state;
     for (int apart = 1; apart <= 3; apart++) {
         struct square s = {0};
 
@@ -100,12 +96,11 @@ static void draws_for_one_record_are_independent(void **state)
     }
 }
 
-static void draws_for_different_records_are_independent(void **state)
+TEST(draws_for_different_records_are_independent)
 {
     static const uint64_t apart[] = {1, 2, 3, 16, 64, 1 << 20, UINT64_C(1) << 32};
     uint64_t n = sized(200000);
 
-    (void)state;
     for (size_t a = 0; a < sizeof apart / sizeof *apart; a++) {
         struct square same = {0}, next = {0};
 
@@ -118,11 +113,10 @@ static void draws_for_different_records_are_independent(void **state)
     }
 }
 
-static void draws_of_neighbouring_seeds_are_independent(void **state)
+TEST(draws_of_neighbouring_seeds_are_independent)
 {
     uint64_t n = sized(200000);
 
-    (void)state;
     for (uint64_t seed = 0; seed < 4; seed++) {
         struct square s = {0};
 
@@ -132,11 +126,10 @@ static void draws_of_neighbouring_seeds_are_independent(void **state)
     }
 }
 
-static void events_occur_with_the_requested_probability(void **state)
+TEST(events_occur_with_the_requested_probability)
 {
     uint64_t n = 300000, hits = 0, always = 0, never = 0;
 
-    (void)state;
     for (uint64_t i = 0; i < n; i++) {
         struct rng r = rng_at(9, i);
 
@@ -156,16 +149,15 @@ static void assert_hash(struct hash128 h, uint64_t hi, uint64_t lo)
     assert_true(h.hi == hi && h.lo == lo);
 }
 
-static void hashes_are_fixed_for_a_seed(void **state)
+TEST(hashes_are_fixed_for_a_seed)
 {
-    (void)state;
     /* XXH3-128 of the empty input with seed 0, from its documentation */
     assert_hash(hash_fast("", 0, 0), 0x99aa06d3014798d8, 0x6001c324468d497f);
     assert_hash(hash_fast("weir", 4, 42), 0x0bad18f777ee064d, 0xd844a6650f8fa619);
     assert_hash(hash_keyed("weir", 4, 42), 0xf6deda6f6a63d0bd, 0xc93e68d963c8307a);
 }
 
-static void hashes_differ_by_seed_and_by_function(void **state)
+TEST(hashes_differ_by_seed_and_by_function)
 {
     weir_filter *fast = open_filter("bloom memory=64 seed=1"),
                 *keyed = open_filter("bloom memory=64 hash=sip seed=1");
@@ -174,7 +166,6 @@ static void hashes_differ_by_seed_and_by_function(void **state)
     struct weir_key c = weir_hash(other, "key", 3);
     struct hash128 f = hash_fast("key", 3, 1), k = hash_keyed("key", 3, 1);
 
-    (void)state;
     assert_true(a.lo == f.lo && a.hi == f.hi && a.importance == 1);
     assert_true(b.lo == k.lo && b.hi == k.hi && b.importance == 1);
     assert_true(a.lo != b.lo && a.hi != b.hi);
@@ -184,14 +175,13 @@ static void hashes_differ_by_seed_and_by_function(void **state)
     weir_close(other);
 }
 
-static void hash_many_equals_single_calls(void **state)
+TEST(hash_many_equals_single_calls)
 {
     static const char text[] = "a key of any length, the empty one too";
     weir_filter *w = open_filter("memory=64");
     struct weir_bytes bytes[sizeof text];
     struct weir_key keys[sizeof text];
 
-    (void)state;
     for (size_t i = 0; i < sizeof text; i++)
         bytes[i] = (struct weir_bytes){text, i};
     weir_hash_many(w, bytes, sizeof text, keys);
@@ -212,13 +202,12 @@ static struct weir_key key_number(uint64_t i)
     return (struct weir_key){h.lo, h.hi, 1, 0};
 }
 
-static void positions_are_uniform_for_awkward_lengths(void **state)
+TEST(positions_are_uniform_for_awkward_lengths)
 {
     static const uint64_t awkward[] = {3, 7, 100, 255, 257, 1000};
     static const uint32_t functions[] = {0, 1, 2, 3, 7, 31};
     uint64_t n = sized(200000);
 
-    (void)state;
     for (size_t a = 0; a < sizeof awkward / sizeof *awkward; a++)
         for (size_t f = 0; f < sizeof functions / sizeof *functions; f++) {
             uint64_t counts[EVEN] = {0};
@@ -231,11 +220,10 @@ static void positions_are_uniform_for_awkward_lengths(void **state)
 
 /* With 3 * 2^62 positions, a modulo would put half of all keys into the first third; this bias is
  * too small to measure at lengths that fit in memory. */
-static void positions_have_no_modulo_bias(void **state)
+TEST(positions_have_no_modulo_bias)
 {
     uint64_t counts[3] = {0}, n = sized(100000);
 
-    (void)state;
     for (uint64_t i = 0; i < n; i++)
         counts[place(key_number(i), 2, UINT64_C(3) << 62) >> 62]++;
     assert_true(chi_square(counts, 3) < chi_square_limit(3));
@@ -300,9 +288,8 @@ static double excess(placer at, uint32_t a, uint32_t b, uint32_t c)
     return ((double)got.also - expected) / sqrt(expected);
 }
 
-static void keys_that_share_two_positions_share_no_third(void **state)
+TEST(keys_that_share_two_positions_share_no_third)
 {
-    (void)state;
     for (uint32_t a = 0; a < FUNCTIONS; a++)
         for (uint32_t b = a + 1; b < FUNCTIONS; b++)
             for (uint32_t c = 0; c < FUNCTIONS; c++)
@@ -312,9 +299,8 @@ static void keys_that_share_two_positions_share_no_third(void **state)
 
 /* About 32,800 pairs agree in functions 0 and 1. By chance 514 of them agree in function 2, and 526
  * do. With h1 + i*h2 all do (1422 sigma); with the same in 64 bits 12,159 do (513 sigma). */
-static void double_hashing_would_share_them(void **state)
+TEST(double_hashing_would_share_them)
 {
-    (void)state;
     assert_true(excess(place_double, 0, 1, 2) > 1000);
     assert_true(excess(place_double_wide, 0, 1, 2) > 100);
 }
@@ -351,35 +337,13 @@ static double bloom_excess(placer at, uint64_t filters)
 
 /* Over 4 million keys, weir is off by -1.8 %, h1 + i*h2 by +286 %, and the same in 64 bits by +60
  * %. */
-static void small_bloom_filters_have_the_predicted_error(void **state)
+TEST(small_bloom_filters_have_the_predicted_error)
 {
     uint64_t filters = sized(4000);
 
-    (void)state;
     assert_float_equal(bloom_excess(place, filters), 0, filters < 4000 ? 0.16 : 0.08);
     assert_true(bloom_excess(place_double, filters) > 0.20);
     assert_true(bloom_excess(place_double_wide, filters) > 0.20);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_same_counter_gives_the_same_draws),
-        cmocka_unit_test(draws_have_not_changed_since_filters_were_saved),
-        cmocka_unit_test(draws_are_uniform),
-        cmocka_unit_test(draws_for_one_record_are_independent),
-        cmocka_unit_test(draws_for_different_records_are_independent),
-        cmocka_unit_test(draws_of_neighbouring_seeds_are_independent),
-        cmocka_unit_test(events_occur_with_the_requested_probability),
-        cmocka_unit_test(hashes_are_fixed_for_a_seed),
-        cmocka_unit_test(hashes_differ_by_seed_and_by_function),
-        cmocka_unit_test(hash_many_equals_single_calls),
-        cmocka_unit_test(positions_are_uniform_for_awkward_lengths),
-        cmocka_unit_test(positions_have_no_modulo_bias),
-        cmocka_unit_test(keys_that_share_two_positions_share_no_third),
-        cmocka_unit_test(double_hashing_would_share_them),
-        cmocka_unit_test(small_bloom_filters_have_the_predicted_error),
-    };
-
-    return cmocka_run_group_tests_name("chance", tests, NULL, NULL);
-}
+RUN_TESTS("chance")

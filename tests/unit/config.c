@@ -28,7 +28,6 @@ static void every_parameter_is_optional(void **state)
     weir_filter *w = open_filter(NULL), *v = open_filter(" \t\n");
     char config[SPEC], other[SPEC];
 
-    (void)state;
     assert_completed("seed=7",
                      "recent memory=67108864 width=16 slots=31 importance=none hash=xxh3 seed=7");
     weir_config(w, config, sizeof config);
@@ -59,7 +58,6 @@ static void every_filter_has_its_defaults(void **state)
         {"apbf", "k=10 window=25632 slices=24"},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof filters / sizeof *filters; i++) {
         char spec[SPEC], completed[SPEC];
 
@@ -72,7 +70,6 @@ static void every_filter_has_its_defaults(void **state)
 
 static void parameters_are_accepted_in_any_order_and_unit(void **state)
 {
-    (void)state;
     assert_completed("  seed=1   width=12\tmemory=1KiB\n",
                      "recent memory=1024 width=12 slots=42 importance=none hash=xxh3 seed=1");
     assert_completed("bloom hash=sip seed=1 capacity=0.1k memory=1000bit",
@@ -122,7 +119,6 @@ static void a_config_is_truncated_to_its_buffer(void **state)
     weir_screen *screen;
     weir_shared *shared;
 
-    (void)state;
     assert_int_equal(weir_build_begin(&builder, "fuse seed=1", NULL, &error), WEIR_OK);
     assert_int_equal(weir_sketch_open(&sketch, "top memory=4K", &error), WEIR_OK);
     assert_int_equal(weir_screen_open(&screen, "cache memory=4K", &error), WEIR_OK);
@@ -189,7 +185,6 @@ static void extreme_configurations_complete_to_themselves(void **state)
         {"", "decay=1", "decay=65535", "width=9 slots=2", "importance=log"},
     };
 
-    (void)state;
     for (size_t f = 0; weir_algorithm_at(WEIR_KIND_FILTER, f); f++)
         for (int i = 0; i < 15625; i++) {
             char spec[SPEC];
@@ -218,7 +213,6 @@ static void assert_unknown(const char *name, const char *shown)
 
 static void unknown_names_list_the_known_ones(void **state)
 {
-    (void)state;
     assert_unknown("blom", "blom");
     assert_unknown("Bloom memory=1K", "Bloom");
     assert_unknown("bl\001\xffm", "bl??m");
@@ -228,7 +222,6 @@ static void unknown_names_list_the_known_ones(void **state)
 
 static void unknown_parameters_list_the_known_ones(void **state)
 {
-    (void)state;
     assert_refused("bloom decay=3", "bloom has no parameter 'decay'; it takes memory, capacity, "
                                     "fpr, k, hash, seed");
     assert_refused("bloom Memory=1K", "bloom has no parameter 'Memory'; it takes memory, capacity, "
@@ -246,7 +239,6 @@ static void unknown_parameters_list_the_known_ones(void **state)
 
 static void words_must_be_parameters(void **state)
 {
-    (void)state;
     assert_refused("bloom memory",
                    "'memory' is not of the form parameter=value, such as memory=64M");
     assert_refused("memory=1K bloom",
@@ -289,7 +281,6 @@ static void values_out_of_range_are_refused_with_the_range(void **state)
         "a whole number below 2^64",
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
         for (const char *value = bad[i][2]; value; value = strchr(value, '|')) {
             char spec[SPEC], expected[SPEC];
@@ -305,7 +296,6 @@ static void values_out_of_range_are_refused_with_the_range(void **state)
 
 static void error_rates_that_cannot_be_reached_are_refused(void **state)
 {
-    (void)state;
     assert_refused("bloom capacity=1M memory=1K fpr=0.01",
                    "fpr=0.01 cannot be kept: bloom reaches 1 with these parameters; give it more "
                    "memory or less capacity");

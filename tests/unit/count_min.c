@@ -36,7 +36,7 @@ static double check_bound(const char *spec, const struct counted *c)
     return sum / (double)c->universe;
 }
 
-static void counts_are_never_too_low_and_within_the_bound(void **state)
+TEST(counts_are_never_too_low_and_within_the_bound)
 {
     static const char *const forms[] = {"",
                                         "update=conservative",
@@ -45,7 +45,6 @@ static void counts_are_never_too_low_and_within_the_bound(void **state)
                                         "layout=line update=conservative counter=64",
                                         "depth=1"};
 
-    (void)state;
     for (size_t i = 0; i < LAWS; i++) {
         struct counted c = counted_of(sized(200000), 20000, laws[i].alpha, 5 + i);
 
@@ -61,37 +60,34 @@ static void counts_are_never_too_low_and_within_the_bound(void **state)
 
 /* In one row of w counters, the other keys add (N - own) / w on average. A sketch with an uneven
  * hash, or one that uses half of its counters, fails by far. */
-static void the_error_of_one_row_is_as_computed(void **state)
+TEST(the_error_of_one_row_is_as_computed)
 {
     struct counted c = counted_of(100000, 20000, 0, 11);
     double mean = check_bound("count-min memory=8K depth=1 seed=3", &c);
 
-    (void)state;
     assert_true(fabs(mean - 100000.0 / 2048) < 1.0);
     mean = check_bound("count-min memory=8K depth=1 layout=line seed=3", &c);
     assert_true(fabs(mean - 100000.0 / 2048) < 1.0);
     counted_free(c);
 }
 
-static void conservative_updates_reduce_the_error(void **state)
+TEST(conservative_updates_reduce_the_error)
 {
     struct counted c = counted_of(sized(200000), 20000, 1.0, 12);
     double plain = check_bound("count-min memory=32K seed=3", &c);
     double careful = check_bound("count-min memory=32K seed=3 update=conservative", &c);
 
-    (void)state;
     assert_true(careful < 0.75 * plain);
     counted_free(c);
 }
 
-static void a_merged_plain_sketch_equals_one_of_all_keys(void **state)
+TEST(a_merged_plain_sketch_equals_one_of_all_keys)
 {
     static const char *const forms[] = {"count-min memory=8K seed=3",
                                         "count-min memory=8K seed=3 "
                                         "layout=line counter=64 depth=8"};
     struct counted c = counted_of(20000, 3000, 1.0, 13);
 
-    (void)state;
     for (size_t i = 0; i < 2; i++) {
         weir_sketch *a = open_sketch(forms[i]), *b = open_sketch(forms[i]);
         weir_sketch *all = open_sketch(forms[i]);
@@ -108,13 +104,12 @@ static void a_merged_plain_sketch_equals_one_of_all_keys(void **state)
     counted_free(c);
 }
 
-static void a_merged_conservative_sketch_is_never_too_low(void **state)
+TEST(a_merged_conservative_sketch_is_never_too_low)
 {
     const char *spec = "count-min memory=4K seed=3 update=conservative";
     weir_sketch *a = open_sketch(spec), *b = open_sketch(spec);
     struct counted c = counted_of(20000, 3000, 1.0, 14);
 
-    (void)state;
     show_draws(a, &c, 0, 9000);
     show_draws(b, &c, 9000, c.n);
     assert_int_equal(weir_sketch_merge(a, b, NULL), WEIR_OK);
@@ -125,13 +120,12 @@ static void a_merged_conservative_sketch_is_never_too_low(void **state)
     counted_free(c);
 }
 
-static void different_sketches_are_not_merged(void **state)
+TEST(different_sketches_are_not_merged)
 {
     weir_sketch *a = open_sketch("count-min memory=4K seed=3");
     weir_sketch *b = open_sketch("count-min memory=4K seed=4");
     struct weir_error error;
 
-    (void)state;
     assert_int_equal(weir_sketch_merge(a, b, &error), WEIR_MISMATCH);
     assert_non_null(strstr(error.text, "seed=3"));
     assert_non_null(strstr(error.text, "seed=4"));
@@ -139,13 +133,12 @@ static void different_sketches_are_not_merged(void **state)
     weir_sketch_close(b);
 }
 
-static void a_weighted_sum_equals_that_of_the_counts(void **state)
+TEST(a_weighted_sum_equals_that_of_the_counts)
 {
     const struct weir_bytes key = {"key", 3}, other = {"other", 5};
     weir_sketch *a, *b, *c;
     struct weir_error error;
 
-    (void)state;
     assert_int_equal(weir_sketch_open(&a, "count-min memory=4K depth=20 seed=1", NULL), WEIR_OK);
     b = weir_sketch_clone(a, NULL);
     c = weir_sketch_clone(a, NULL);
@@ -177,12 +170,11 @@ static void a_weighted_sum_equals_that_of_the_counts(void **state)
     weir_sketch_close(c);
 }
 
-static void subtracting_undoes_adding(void **state)
+TEST(subtracting_undoes_adding)
 {
     weir_sketch *a = open_sketch("count-min memory=4K seed=3"), *b = weir_sketch_clone(a, NULL);
     struct counted c = counted_of(5000, 300, 1.0, 15);
 
-    (void)state;
     show_draws(a, &c, 0, 4000);
     show_draws(b, &c, 0, 5000);
     for (size_t i = 4000; i < 5000; i++)
@@ -193,12 +185,11 @@ static void subtracting_undoes_adding(void **state)
     counted_free(c);
 }
 
-static void impossible_subtractions_are_refused(void **state)
+TEST(impossible_subtractions_are_refused)
 {
     static const char *const forms[] = {"count-min memory=4K update=conservative", "top memory=4K"};
     struct weir_error error;
 
-    (void)state;
     for (size_t i = 0; i < 2; i++) {
         weir_sketch *s = open_sketch(forms[i]);
 
@@ -210,7 +201,7 @@ static void impossible_subtractions_are_refused(void **state)
     }
 }
 
-static void counters_saturate(void **state)
+TEST(counters_saturate)
 {
     static const struct {
         const char *spec;
@@ -221,7 +212,6 @@ static void counters_saturate(void **state)
                  {"top memory=4K seed=1", UINT64_MAX}};
     struct weir_bytes key = {"a", 1};
 
-    (void)state;
     for (size_t i = 0; i < 4; i++) {
         weir_sketch *s = open_sketch(forms[i].spec), *twin;
 
@@ -242,14 +232,13 @@ static void counters_saturate(void **state)
     }
 }
 
-static void hashed_keys_count_as_their_bytes_do(void **state)
+TEST(hashed_keys_count_as_their_bytes_do)
 {
     weir_sketch *a = open_sketch("count-min memory=4K seed=3 hash=sip"),
                 *b = weir_sketch_clone(a, NULL);
     weir_sketch *t = open_sketch("top memory=4K");
     struct weir_error error;
 
-    (void)state;
     for (uint64_t i = 0; i < 100; i++) {
         struct weir_key key = weir_sketch_hash(b, &i, sizeof i);
         uint64_t amount = i + 1;
@@ -274,9 +263,8 @@ static void refused(const char *spec, const char *expected)
     assert_string_equal(error.text, expected);
 }
 
-static void impossible_specs_are_refused_with_a_reason(void **state)
+TEST(impossible_specs_are_refused_with_a_reason)
 {
-    (void)state;
     refused("heavy-keeper",
             "there is no sketch 'heavy-keeper'; there are count-min, top, heavykeeper");
     refused(NULL, "there is no sketch ''; there are count-min, top, heavykeeper");
@@ -296,12 +284,11 @@ static void impossible_specs_are_refused_with_a_reason(void **state)
         "top needs a memory of 128 bytes, and 81 for each of its keys= (104 if keys= is left out)");
 }
 
-static void error_and_confidence_become_width_and_depth(void **state)
+TEST(error_and_confidence_become_width_and_depth)
 {
     weir_sketch *s = open_sketch("count-min error=0.1% confidence=99% seed=1");
     char config[200];
 
-    (void)state;
     weir_sketch_config(s, config, sizeof config);
     /* w = ceil(e / 0.001) = 2719, d = ceil(ln 100) = 5, rounded up to a whole line */
     assert_string_equal(config, "count-min memory=54400 depth=5 counter=32 update=plain "
@@ -312,23 +299,4 @@ static void error_and_confidence_become_width_and_depth(void **state)
     weir_sketch_close(s);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(counts_are_never_too_low_and_within_the_bound),
-        cmocka_unit_test(the_error_of_one_row_is_as_computed),
-        cmocka_unit_test(conservative_updates_reduce_the_error),
-        cmocka_unit_test(a_merged_plain_sketch_equals_one_of_all_keys),
-        cmocka_unit_test(a_merged_conservative_sketch_is_never_too_low),
-        cmocka_unit_test(different_sketches_are_not_merged),
-        cmocka_unit_test(a_weighted_sum_equals_that_of_the_counts),
-        cmocka_unit_test(subtracting_undoes_adding),
-        cmocka_unit_test(impossible_subtractions_are_refused),
-        cmocka_unit_test(counters_saturate),
-        cmocka_unit_test(hashed_keys_count_as_their_bytes_do),
-        cmocka_unit_test(impossible_specs_are_refused_with_a_reason),
-        cmocka_unit_test(error_and_confidence_become_width_and_depth),
-    };
-
-    return cmocka_run_group_tests_name("count-min", tests, NULL, NULL);
-}
+RUN_TESTS("count-min")

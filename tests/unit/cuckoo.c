@@ -23,9 +23,8 @@ static uint64_t missed(const weir_filter *w, uint64_t from, uint64_t n, uint64_t
 }
 
 /* Every size from one key on: numbers of buckets that are not powers of two. */
-static void any_number_of_buckets_holds_its_capacity(void **state)
+TEST(any_number_of_buckets_holds_its_capacity)
 {
-    (void)state;
     for (uint64_t capacity = 1; capacity < 400; capacity++) {
         weir_filter *w = open_filtered("cuckoo capacity=%d bits=12 seed=5", (int)capacity);
 
@@ -43,12 +42,11 @@ static void any_number_of_buckets_holds_its_capacity(void **state)
 }
 
 /* With 32 bits, so few keys have distinct fingerprints. */
-static void additions_of_a_key_are_counted(void **state)
+TEST(additions_of_a_key_are_counted)
 {
     weir_filter *w = open_filtered("cuckoo capacity=%d bits=32 seed=5", 1000);
     weir_filter *other = open_filtered("bloom memory=1K seed=%d", 5);
 
-    (void)state;
     for (uint64_t i = 0; i < 100; i++)
         for (uint64_t n = 0; n < i % 5; n++)
             weir_observe(w, numbered(w, i));
@@ -64,9 +62,8 @@ static void additions_of_a_key_are_counted(void **state)
     weir_close(other);
 }
 
-static void memory_is_below_13_bits_per_key_at_an_error_of_0_002(void **state)
+TEST(memory_is_below_13_bits_per_key_at_an_error_of_0_002)
 {
-    (void)state;
     for (uint64_t n = 1000; n <= sized(1000000); n *= 10) {
         weir_filter *w = open_filtered("cuckoo capacity=%d fpr=0.2%% seed=5", (int)n);
         uint64_t strangers = 0, asked = sized(1000000);
@@ -84,13 +81,12 @@ static void memory_is_below_13_bits_per_key_at_an_error_of_0_002(void **state)
     }
 }
 
-static void eight_additions_of_one_key_are_stored(void **state)
+TEST(eight_additions_of_one_key_are_stored)
 {
     weir_filter *w = open_filter("cuckoo capacity=1000 bits=16 seed=5");
     struct weir_key key = numbered(w, 1);
     bool there;
 
-    (void)state;
     for (int i = 0; i < 8; i++) {
         weir_observe(w, key);
         assert_int_equal(weir_stats_of(w).overflow, 0);
@@ -114,12 +110,11 @@ static void eight_additions_of_one_key_are_stored(void **state)
 }
 
 /* A key without a free slot is not stored but counted, and no other key is affected. */
-static void a_full_filter_keeps_its_keys(void **state)
+TEST(a_full_filter_keeps_its_keys)
 {
     weir_filter *w = open_filter("cuckoo memory=3000 bits=12 seed=5");
     uint64_t n = 0, before;
 
-    (void)state;
     for (before = 0; before == 0 && n < 4000; n++) {
         weir_observe(w, numbered(w, n));
         before = weir_stats_of(w).overflow;
@@ -135,14 +130,13 @@ static void a_full_filter_keeps_its_keys(void **state)
 }
 
 /* Random additions and deletions, compared with an exact multiset. */
-static void members_are_never_missed(void **state)
+TEST(members_are_never_missed)
 {
     enum { UNIVERSE = 4000 };
     static uint8_t count[UNIVERSE];
     weir_filter *w = open_filter("cuckoo capacity=6000 bits=9 seed=5");
     struct rng r = rng_at(7, 7);
 
-    (void)state;
     memset(count, 0, sizeof count);
     for (uint64_t i = 0, all = 0; i < 300000; i++) {
         uint64_t key = rng_below(&r, UNIVERSE);
@@ -198,14 +192,13 @@ static uint64_t misses_of(const char *spec, uint32_t times, uint64_t load)
     return sum;
 }
 
-static void misses_never_exceed_the_reported_overflow(void **state)
+TEST(misses_never_exceed_the_reported_overflow)
 {
     static const char *const filters[] = {"cuckoo capacity=4000 bits=9 seed=5",
                                           "cuckoo capacity=4000 bits=32 seed=5",
                                           "counting capacity=4000 fpr=1% seed=5"};
     uint64_t missed_by_cuckoo = 0;
 
-    (void)state;
     for (size_t i = 0; i < sizeof filters / sizeof *filters; i++)
         for (uint32_t times = 1; times <= 9; times += times < 4 ? 1 : 4)
             for (uint64_t load = 1000; load <= 5000; load += 2000) {
@@ -219,13 +212,12 @@ static void misses_never_exceed_the_reported_overflow(void **state)
 }
 
 /* A batch whose insertions move other keys, and which contains those keys. */
-static void ask_many_equals_single_calls_in_cuckoo(void **state)
+TEST(ask_many_equals_single_calls_in_cuckoo)
 {
     static uint8_t verdicts[4000];
     struct weir_key *keys = malloc(sizeof verdicts * sizeof *keys);
     weir_filter *w = open_filter("cuckoo capacity=3800 bits=13 seed=5");
 
-    (void)state;
     for (size_t i = 0; i < sizeof verdicts; i++)
         keys[i] = numbered(w, i);
     weir_observe_many(w, keys, 3800, verdicts);
@@ -238,18 +230,4 @@ static void ask_many_equals_single_calls_in_cuckoo(void **state)
     free(keys);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(any_number_of_buckets_holds_its_capacity),
-        cmocka_unit_test(additions_of_a_key_are_counted),
-        cmocka_unit_test(memory_is_below_13_bits_per_key_at_an_error_of_0_002),
-        cmocka_unit_test(eight_additions_of_one_key_are_stored),
-        cmocka_unit_test(a_full_filter_keeps_its_keys),
-        cmocka_unit_test(members_are_never_missed),
-        cmocka_unit_test(misses_never_exceed_the_reported_overflow),
-        cmocka_unit_test(ask_many_equals_single_calls_in_cuckoo),
-    };
-
-    return cmocka_run_group_tests_name("cuckoo", tests, NULL, NULL);
-}
+RUN_TESTS("cuckoo")

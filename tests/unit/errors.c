@@ -53,11 +53,10 @@ static const struct {
     {WEIR_ERROR_INVALID_ARGUMENT, (enum weir_kind)9, "bloom"},
 };
 
-static void a_wrong_spec_has_its_code(void **state)
+TEST(a_wrong_spec_has_its_code)
 {
     char text[WEIR_SPEC_MAX];
 
-    (void)state;
     for (size_t i = 0; i < sizeof wrong_specs / sizeof *wrong_specs; i++) {
         struct weir_error error = {0};
         int status =
@@ -69,14 +68,13 @@ static void a_wrong_spec_has_its_code(void **state)
 
 /* ---- calls ---- */
 
-static void opening_has_its_codes(void **state)
+TEST(opening_has_its_codes)
 {
     struct weir_options options = {.size = sizeof options, .max_bytes = 100};
     struct weir_error error = {0};
     weir_shared *shared;
     weir_filter *w;
 
-    (void)state;
     assert_code(WEIR_ERROR_MAX_BYTES, weir_open_with(&w, "bloom", &options, &error), &error);
     options.size = 1;
     assert_code(WEIR_ERROR_INVALID_ARGUMENT, weir_open_with(&w, "bloom", &options, &error), &error);
@@ -85,14 +83,13 @@ static void opening_has_its_codes(void **state)
                 &error);
 }
 
-static void saved_data_has_its_codes(void **state)
+TEST(saved_data_has_its_codes)
 {
     weir_filter *w = open_filter("bloom memory=64 k=1 seed=1"), *again;
     struct weir_error error = {0};
     struct blob b = blob_of(w);
     uint32_t n;
 
-    (void)state;
     assert_int_equal(weir_save_buffer(w, b.data, b.size - 1, &error), 0);
     assert_code(WEIR_ERROR_BUFFER_TOO_SMALL, error.status, &error);
     assert_code(WEIR_ERROR_UNSUPPORTED, weir_save_shard(w, 2, 2, blob_sink, NULL, &error), &error);
@@ -138,7 +135,7 @@ static bool refuses(void *context, const void *data, size_t size)
     return false;
 }
 
-static void filters_have_their_codes(void **state)
+TEST(filters_have_their_codes)
 {
     weir_filter *w = open_filter("bloom memory=64 k=1 seed=1");
     weir_filter *seed = open_filter("bloom memory=64 k=1 seed=2");
@@ -148,7 +145,6 @@ static void filters_have_their_codes(void **state)
     struct weir_key key = weir_hash(w, "key", 3);
     struct blob b = blob_of(w);
 
-    (void)state;
     assert_code(WEIR_ERROR_SEED_MISMATCH, weir_merge(w, seed, &error), &error);
     assert_code(WEIR_ERROR_SPEC_MISMATCH, weir_merge(w, k, &error), &error);
     assert_code(WEIR_ERROR_SPEC_MISMATCH, weir_merge(w, rsbf, &error), &error);
@@ -169,7 +165,7 @@ static void filters_have_their_codes(void **state)
     blob_free(b);
 }
 
-static void sketches_and_screens_have_their_codes(void **state)
+TEST(sketches_and_screens_have_their_codes)
 {
     weir_sketch *s = open_sketch("count-min memory=4K seed=1");
     weir_sketch *top = open_sketch("top memory=4K seed=1");
@@ -179,7 +175,6 @@ static void sketches_and_screens_have_their_codes(void **state)
     struct weir_key key = {0};
     weir_screen *screen;
 
-    (void)state;
     weir_sketch_add(s, (struct weir_bytes){"key", 3}, 7);
     assert_code(WEIR_ERROR_UNSUPPORTED, weir_sketch_add_hashed(top, &key, NULL, 1, &error), &error);
     assert_code(WEIR_ERROR_SPEC_MISMATCH, weir_sketch_merge(s, top, &error), &error);
@@ -193,14 +188,13 @@ static void sketches_and_screens_have_their_codes(void **state)
     weir_sketch_close(s);
 }
 
-static void builders_have_their_codes(void **state)
+TEST(builders_have_their_codes)
 {
     struct weir_key keys[100];
     struct weir_error error = {0};
     weir_builder *b;
     weir_filter *w;
 
-    (void)state;
     assert_int_equal(weir_build_begin(&b, "fuse memory=64 seed=1", NULL, NULL), WEIR_OK);
     for (uint64_t i = 0; i < 100; i++)
         keys[i] = weir_hash_bytes(WEIR_HASH_XXH3, 1, &i, sizeof i);
@@ -208,14 +202,13 @@ static void builders_have_their_codes(void **state)
     assert_code(WEIR_ERROR_FULL, weir_build_finish(b, &w, &error), &error);
 }
 
-static void predictions_have_their_codes(void **state)
+TEST(predictions_have_their_codes)
 {
     struct weir_error error = {0};
     struct weir_stream stream;
     struct weir_prediction p;
     int status = weir_stream_read(&stream, sizeof stream, "uniform:n=1M,bias=direct", &error);
 
-    (void)state;
     assert_code(WEIR_ERROR_CONFLICTING_PARAMETERS, status, &error);
     status =
         weir_stream_read(&stream, sizeof stream, "uniform:n=1M,drift=1%/1k,universe=1k", &error);
@@ -226,12 +219,11 @@ static void predictions_have_their_codes(void **state)
 
 /* ---- names ---- */
 
-static void every_code_has_a_unique_name(void **state)
+TEST(every_code_has_a_unique_name)
 {
     const char *names[64];
     size_t n = 0;
 
-    (void)state;
     assert_string_equal(weir_error_name(WEIR_ERROR_NONE), "none");
     assert_string_equal(weir_error_name(WEIR_ERROR_UNKNOWN_PARAMETER), "unknown-parameter");
     assert_null(weir_error_name(-1));
@@ -251,18 +243,4 @@ static void every_code_has_a_unique_name(void **state)
     assert_true(n > 30);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_wrong_spec_has_its_code),
-        cmocka_unit_test(opening_has_its_codes),
-        cmocka_unit_test(saved_data_has_its_codes),
-        cmocka_unit_test(filters_have_their_codes),
-        cmocka_unit_test(sketches_and_screens_have_their_codes),
-        cmocka_unit_test(builders_have_their_codes),
-        cmocka_unit_test(predictions_have_their_codes),
-        cmocka_unit_test(every_code_has_a_unique_name),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS("tests")

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "pipe/csv.h"
-#include "pipe/fields.h"
+#include "pipe/pick.h"
 #include "pipe/scan.h"
 
 #define SIZE 600
@@ -138,14 +138,13 @@ static void assert_split(const struct batch *b, const struct expected *e, const 
     }
 }
 
-static void csv_records_end_where_the_model_says(void **state)
+TEST(csv_records_end_where_the_model_says)
 {
     static struct expected e;
     static char text[SIZE + 64];
     struct batch *b = batch_open();
     uint32_t fine = 0, faulty = 0;
 
-    (void)state;
     assert_non_null(b);
     for (int round = 0; round < 20000; round++) {
         size_t size = draw(2) ? 2 + draw(SIZE - 2) : fill_well(text, 50 + draw(SIZE - 50));
@@ -252,7 +251,7 @@ static void assert_fields(struct batch *b, const struct model *m, enum pick_way 
     assert_field(m, p.column[1].number, field[1]);
 }
 
-static void fields_equal_those_of_the_model(void **state)
+TEST(fields_equal_those_of_the_model)
 {
     static const enum pick_way ways[] = {PICK_CHAR, PICK_BLANKS, PICK_CSV};
     static struct model m;
@@ -261,7 +260,6 @@ static void fields_equal_those_of_the_model(void **state)
     struct batch *b = batch_open();
     uint32_t compared = 0;
 
-    (void)state;
     assert_non_null(b);
     for (int round = 0; round < 60000; round++) {
         enum pick_way way = ways[round % 3];
@@ -290,14 +288,13 @@ static void fields_equal_those_of_the_model(void **state)
     batch_close(b);
 }
 
-static void a_column_is_found_by_its_name(void **state)
+TEST(a_column_is_found_by_its_name)
 {
     const char *header = "\xef\xbb\xbfid,\"first, second\",\"say \"\"hi\"\"\",last\r";
     struct picker p = {.way = PICK_CSV, .delimiter = ',', .strip_field = true};
     struct arena a = {0};
     char *copy = malloc(strlen(header)); /* nothing after it may be read */
 
-    (void)state;
     assert_non_null(copy);
     memcpy(copy, header, strlen(header));
     assert_int_equal(fields_find(&p, &a, copy, strlen(header), "id", 0), 1);
@@ -309,11 +306,10 @@ static void a_column_is_found_by_its_name(void **state)
     free(copy);
 }
 
-static void bytes_are_counted_as_by_a_loop(void **state)
+TEST(bytes_are_counted_as_by_a_loop)
 {
     static char text[SIZE + 64];
 
-    (void)state;
     for (int round = 0; round < 5000; round++) {
         size_t to = 1 + draw(SIZE - 1), from = draw((uint32_t)to), n = 0;
 
@@ -324,14 +320,4 @@ static void bytes_are_counted_as_by_a_loop(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(csv_records_end_where_the_model_says),
-        cmocka_unit_test(fields_equal_those_of_the_model),
-        cmocka_unit_test(a_column_is_found_by_its_name),
-        cmocka_unit_test(bytes_are_counted_as_by_a_loop),
-    };
-
-    return cmocka_run_group_tests_name("fields", tests, NULL, NULL);
-}
+RUN_TESTS("fields")

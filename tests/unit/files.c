@@ -25,7 +25,6 @@ static char directory[64];
 
 static int make_directory(void **state)
 {
-    (void)state;
     strcpy(directory, "/tmp/weir-files-XXXXXX");
     return mkdtemp(directory) ? 0 : -1;
 }
@@ -61,7 +60,6 @@ static size_t files(bool clean)
 
 static int remove_directory(void **state)
 {
-    (void)state;
     files(true);
     return rmdir(directory);
 }
@@ -153,7 +151,6 @@ static void every_algorithm_round_trips(void **state)
     const struct weir_algorithm *a;
     struct path path = in_directory("f");
 
-    (void)state;
     for (size_t i = 0; (a = weir_algorithm_at(WEIR_KIND_FILTER, i)); i++) {
         struct weir_key keys[300];
         struct spec spec = small(WEIR_KIND_FILTER, a->name);
@@ -202,7 +199,6 @@ static void the_shards_of_every_filter_round_trip(void **state)
     const struct weir_algorithm *a;
     weir_shared *s, *again;
 
-    (void)state;
     for (size_t i = 0; (a = weir_algorithm_at(WEIR_KIND_FILTER, i)); i++) {
         if (!can_learn(a->name))
             continue;
@@ -231,7 +227,6 @@ static void notes_are_skipped(void **state)
     weir_shared *s;
     static char note[10000];
 
-    (void)state;
     assert_int_equal(weir_part_write(WEIR_PART_NOTE, "a", 1, blob_sink, &b, NULL), WEIR_OK);
     assert_int_equal(weir_part_write(WEIR_PART_NOTE, note, sizeof note, blob_sink, &b, NULL),
                      WEIR_OK);
@@ -267,7 +262,6 @@ static void a_truncated_file_is_refused(void **state)
     struct path p = in_directory("f");
     struct blob b = blob_of(w);
 
-    (void)state;
     write_bytes(p.text, "", 0);
     assert_load_fails(p.text, WEIR_ERROR_TRUNCATED, "f: the file is empty");
     for (size_t n = 1; n < b.size; n++) {
@@ -287,7 +281,6 @@ static void a_file_of_another_kind_is_refused(void **state)
     struct weir_error error = {0};
     weir_shared *shards;
 
-    (void)state;
     assert_int_equal(weir_sketch_save_file(s, p.text, NULL), WEIR_OK);
     assert_load_fails(p.text, WEIR_ERROR_WRONG_KIND, "f: this part is not a filter");
     weir_sketch_close(s);
@@ -305,7 +298,6 @@ static void a_damaged_shard_is_refused(void **state)
     struct path p = in_directory("f");
     weir_shared *s;
 
-    (void)state;
     assert_int_equal(weir_shared_open(&s, "bloom memory=4K k=4 seed=1", 2, NULL, NULL), WEIR_OK);
     assert_int_equal(weir_shared_save_file(s, p.text, NULL), WEIR_OK);
     weir_shared_close(s);
@@ -329,7 +321,6 @@ static void a_limit_of_memory_is_kept(void **state)
     struct weir_error error = {0};
     weir_shared *s;
 
-    (void)state;
     assert_int_equal(weir_save_file(w, p.text, NULL), WEIR_OK);
     weir_close(w);
     assert_int_equal(weir_load_file(&w, p.text, &options, &error), WEIR_NO_MEMORY);
@@ -345,7 +336,6 @@ static void paths_that_cannot_be(void **state)
     struct path link = in_directory("link"), fifo = in_directory("fifo");
     char long_path[5000];
 
-    (void)state;
     assert_load_fails(in_directory("none").text, WEIR_ERROR_FILE_NOT_FOUND,
                       "none: no such file or directory");
     assert_load_fails(directory, WEIR_ERROR_READ_FAILED, ": it is a directory");
@@ -369,7 +359,6 @@ static void a_directory_without_permission_is_refused(void **state)
     struct path p = in_directory("f");
     bool root = geteuid() == 0;
 
-    (void)state;
     assert_int_equal(weir_save_file(w, p.text, NULL), WEIR_OK);
     assert_int_equal(chmod(p.text, 0), 0);
     assert_int_equal(chmod(directory, 0555), 0);
@@ -397,7 +386,6 @@ static void permissions_are_kept(void **state)
     struct path p = in_directory("f");
     mode_t mask = umask(027);
 
-    (void)state;
     assert_int_equal(weir_save_file(w, p.text, NULL), WEIR_OK);
     assert_int_equal(mode_of(p.text), 0640);
     assert_int_equal(chmod(p.text, 0604), 0);
@@ -413,7 +401,6 @@ static void a_symbolic_link_is_followed(void **state)
     struct path file = in_directory("file"), link = in_directory("link"), two = in_directory("two");
     struct stat st;
 
-    (void)state;
     write_bytes(file.text, "old", 3);
     assert_int_equal(symlink("file", link.text), 0);
     assert_int_equal(symlink(link.text, two.text), 0);
@@ -432,7 +419,6 @@ static void a_relative_path_will_do(void **state)
     weir_filter *w = small_filter();
     int here = open(".", O_RDONLY | O_DIRECTORY);
 
-    (void)state;
     assert_int_equal(chdir(directory), 0);
     assert_int_equal(weir_save_file(w, "f", NULL), WEIR_OK);
     assert_int_equal(weir_save_file(w, "f", NULL), WEIR_OK);
@@ -453,7 +439,6 @@ static void a_failed_write_leaves_the_old_file(void **state)
     struct rlimit limit, none;
     struct weir_error error;
 
-    (void)state;
     signal(SIGXFSZ, SIG_IGN);
     assert_int_equal(getrlimit(RLIMIT_FSIZE, &none), 0);
     assert_int_equal(weir_save_file(old, p.text, NULL), WEIR_OK);

@@ -91,9 +91,8 @@ static void is_made_the_same(const char *name, struct blob file)
     weir_close(w);
 }
 
-static void golden_sketches_are_unchanged(void **state)
+TEST(golden_sketches_are_unchanged)
 {
-    (void)state;
     for (size_t i = 0; golden_sketch(i); i++) {
         struct blob file = golden_read(golden_sketch(i)->name);
         weir_sketch *made = golden_counted(golden_sketch(i)), *loaded;
@@ -136,11 +135,10 @@ static void filter_is_told(const char *name, struct blob file)
     weir_close(w);
 }
 
-static void a_file_is_described_without_loading_it(void **state)
+TEST(a_file_is_described_without_loading_it)
 {
     struct blob note = {NULL, 0};
 
-    (void)state;
     with_every_golden_file(filter_is_told);
     for (size_t i = 0; golden_sketch(i); i++) {
         struct blob file = golden_read(golden_sketch(i)->name);
@@ -159,33 +157,29 @@ static void a_file_is_described_without_loading_it(void **state)
     blob_free(note);
 }
 
-static void golden_files_are_unchanged(void **state)
+TEST(golden_files_are_unchanged)
 {
-    (void)state;
     with_every_golden_file(tells_the_same);
 }
 
-static void golden_files_are_saved_byte_for_byte(void **state)
+TEST(golden_files_are_saved_byte_for_byte)
 {
-    (void)state;
     with_every_golden_file(is_saved_the_same);
 }
 
-static void golden_files_equal_filters_of_their_streams(void **state)
+TEST(golden_files_equal_filters_of_their_streams)
 {
-    (void)state;
     with_every_golden_file(is_made_the_same);
 }
 
 /* The first bytes of a file, written by hand from docs/format.md. */
-static void the_head_is_as_documented(void **state)
+TEST(the_head_is_as_documented)
 {
     struct blob b = golden_read("bloom");
     static const char config[] = "bloom memory=200 k=4 hash=xxh3 seed=2012";
     uint8_t head[64 + 40 + 16 + 8] = "WEIR\3\0\1";
     const uint8_t *cells = b.data + sizeof head, *sums = cells + 256;
 
-    (void)state;
     bits_store64(head + 8, sizeof head + 256 + 64); /* the whole part */
     bits_store32(head + 16, sizeof head);
     bits_store32(head + 20, 40);  /* bytes of the spec */
@@ -204,13 +198,12 @@ static void the_head_is_as_documented(void **state)
 
 /* ---- buffers and sinks ---- */
 
-static void a_buffer_that_is_too_small_is_not_written(void **state)
+TEST(a_buffer_that_is_too_small_is_not_written)
 {
     weir_filter *w = open_filter("bloom memory=64 seed=1");
     uint8_t buffer[512];
     size_t size = weir_saved_size(w);
 
-    (void)state;
     memset(buffer, 0xee, sizeof buffer);
     assert_int_equal(weir_save_buffer(w, buffer, size - 1, NULL), 0);
     assert_int_equal(weir_save_buffer(w, NULL, 0, NULL), 0);
@@ -257,9 +250,8 @@ static void assert_sink_fails_well(const weir_filter *w, struct blob whole)
     }
 }
 
-static void a_failing_sink_stops_the_writing(void **state)
+TEST(a_failing_sink_stops_the_writing)
 {
-    (void)state;
     for (size_t i = 0; weir_algorithm_at(WEIR_KIND_FILTER, i); i++) {
         weir_filter *w = golden_filter(weir_algorithm_at(WEIR_KIND_FILTER, i)->name);
         struct blob whole = blob_of(w);
@@ -270,9 +262,8 @@ static void a_failing_sink_stops_the_writing(void **state)
     }
 }
 
-static void a_refused_note_has_an_error(void **state)
+TEST(a_refused_note_has_an_error)
 {
-    (void)state;
     for (size_t n = 0; n < 4; n++) {
         struct failing_sink sink = {{NULL, 0}, n, false, false};
 
@@ -308,12 +299,11 @@ static void assert_described(const char *note, const char *keys)
     weir_close(w);
 }
 
-static void a_file_describes_how_its_keys_were_made(void **state)
+TEST(a_file_describes_how_its_keys_were_made)
 {
     char text[WEIR_KEY_DESCRIPTION_MAX] = "x", longest[WEIR_KEY_DESCRIPTION_MAX + 200],
          *keys = longest + strlen(WEIR_KEYS_NOTE);
 
-    (void)state;
     assert_described(WEIR_KEYS_NOTE "2 fields --ignore-case", "2 fields --ignore-case");
     assert_described("weir state 1\nrecords=lines\nkeys=--keep-cr\ninput=a\nkeys=b", "--keep-cr");
     assert_described("weir state 1\nkeys=\nkeys=x", "");
@@ -331,14 +321,13 @@ static void a_file_describes_how_its_keys_were_made(void **state)
 
 /* ---- parts ---- */
 
-static void parts_can_follow_each_other(void **state)
+TEST(parts_can_follow_each_other)
 {
     weir_filter *a = golden_filter("bloom"), *b = golden_filter("apbf");
     struct blob file = {NULL, 0};
     struct weir_part part;
     size_t at = 0, used;
 
-    (void)state;
     assert_int_equal(weir_save_stream(a, blob_sink, &file, NULL), WEIR_OK);
     assert_int_equal(weir_part_write(WEIR_PART_NOTE, "hello", 5, blob_sink, &file, NULL), WEIR_OK);
     assert_int_equal(weir_part_write(77, "", 0, blob_sink, &file, NULL),
@@ -398,14 +387,13 @@ static void assert_shards_refused(struct blob file, uint32_t most, const char *e
     assert_string_equal(error.text, expected);
 }
 
-static void shards_are_loaded_together(void **state)
+TEST(shards_are_loaded_together)
 {
     struct blob file = three_shards(0, 1, 2);
     size_t used = 0;
     weir_filter *w[3];
     uint32_t n;
 
-    (void)state;
     assert_int_equal(weir_part_write(WEIR_PART_NOTE, "abc", 3, blob_sink, &file, NULL), WEIR_OK);
     assert_int_equal(weir_load_shards(w, 3, &n, file.data, file.size, &used, NULL, NULL), WEIR_OK);
     assert_int_equal(n, 3);
@@ -417,13 +405,12 @@ static void shards_are_loaded_together(void **state)
     blob_free(file);
 }
 
-static void an_impossible_shard_is_not_written(void **state)
+TEST(an_impossible_shard_is_not_written)
 {
     weir_filter *w = golden_filter("bloom");
     struct blob b = {NULL, 0};
     struct weir_error error;
 
-    (void)state;
     assert_int_equal(weir_save_shard(w, 3, 3, blob_sink, &b, &error), WEIR_UNSUPPORTED);
     assert_string_equal(
         error.text, "invalid shard number; of n shards, at most 65536, the numbers are 0 to n - 1");
@@ -434,14 +421,13 @@ static void an_impossible_shard_is_not_written(void **state)
     weir_close(w);
 }
 
-static void a_whole_filter_is_its_only_shard(void **state)
+TEST(a_whole_filter_is_its_only_shard)
 {
     weir_filter *w = golden_filter("bloom"), *all[1];
     struct blob b = blob_of(w);
     size_t used = 0;
     uint32_t n;
 
-    (void)state;
     assert_int_equal(weir_load_shards(all, 1, &n, b.data, b.size, &used, NULL, NULL), WEIR_OK);
     assert_int_equal(n, 1);
     assert_int_equal(used, b.size);
@@ -451,7 +437,7 @@ static void a_whole_filter_is_its_only_shard(void **state)
     blob_free(b);
 }
 
-static void a_single_or_misplaced_shard_is_refused(void **state)
+TEST(a_single_or_misplaced_shard_is_refused)
 {
     static const char order[] = "the filter's shards are incomplete or out of order";
     struct blob file = three_shards(0, 1, 2), wrong = three_shards(0, 2, 1);
@@ -460,7 +446,6 @@ static void a_single_or_misplaced_shard_is_refused(void **state)
     weir_filter *other = open_filter("bloom memory=200 k=4 seed=1");
     struct blob mixed = {NULL, 0};
 
-    (void)state;
     assert_not_loaded(file, "this is shard 1 of 3; load all of them with weir_load_shards() or "
                             "weir_shared_load_file()");
     assert_shards_refused(two, 3, order);
@@ -479,14 +464,13 @@ static void a_single_or_misplaced_shard_is_refused(void **state)
 /* ---- blocks and sources ---- */
 
 /* Cells of several MiB with a shorter last block: a changed bit in each block is detected. */
-static void every_block_has_its_checksum(void **state)
+TEST(every_block_has_its_checksum)
 {
     weir_filter *w = open_filter("bloom memory=3407872 k=4 seed=1"); /* 3.25 MiB */
     struct blob b = blob_of(w);
     struct part_head h = head_of_blob(b);
     uint8_t *cells = b.data + part_head_size(&h);
 
-    (void)state;
     for (uint64_t at = 77; at < h.cells; at += PART_BLOCK) {
         cells[at] ^= 16;
         assert_not_loaded(b, "the data is damaged: its checksum does not match");
@@ -526,13 +510,12 @@ static bool give(void *context, void *data, size_t size)
     return true;
 }
 
-static void a_source_gives_the_same_as_memory(void **state)
+TEST(a_source_gives_the_same_as_memory)
 {
     weir_filter *w = open_filter("bloom memory=3407872 k=4 seed=1"), *again;
     struct giving g = {.from = blob_of(w)};
     size_t whole = g.from.size;
 
-    (void)state;
     blob_sink(&g.from, "any bytes", 9);
     assert_int_equal(weir_load_stream(&again, give, &g, NULL, NULL), WEIR_OK);
     assert_int_equal(g.at, whole);
@@ -543,14 +526,13 @@ static void a_source_gives_the_same_as_memory(void **state)
     blob_free(g.from);
 }
 
-static void a_source_that_ends_early_or_is_too_large_is_refused(void **state)
+TEST(a_source_that_ends_early_or_is_too_large_is_refused)
 {
     weir_filter *w = golden_filter("sbf"), *again;
     struct blob b = blob_of(w);
     struct weir_error error;
     uint64_t bytes = weir_stats_of(w).bytes;
 
-    (void)state;
     for (size_t n = 0; n < b.size; n++) {
         struct giving g = {.from = {b.data, n}};
 
@@ -601,9 +583,8 @@ static void assert_observing_is_a_bug(weir_filter *v)
 #endif
 }
 
-static void a_view_answers_as_the_filter_does(void **state)
+TEST(a_view_answers_as_the_filter_does)
 {
-    (void)state;
     for (size_t i = 0; weir_algorithm_at(WEIR_KIND_FILTER, i); i++) {
         weir_filter *w = golden_filter(weir_algorithm_at(WEIR_KIND_FILTER, i)->name), *v;
         struct blob b = blob_of(w), before = blob_of(w);
@@ -629,9 +610,8 @@ static void a_view_answers_as_the_filter_does(void **state)
 }
 
 /* With arbitrary cells it answers, and reads nothing else. */
-static void verify_detects_damaged_cells_in_a_view(void **state)
+TEST(verify_detects_damaged_cells_in_a_view)
 {
-    (void)state;
     for (size_t i = 0; weir_algorithm_at(WEIR_KIND_FILTER, i); i++) {
         weir_filter *w = golden_filter(weir_algorithm_at(WEIR_KIND_FILTER, i)->name), *v;
         struct blob b = blob_of(w);
@@ -655,30 +635,4 @@ static void verify_detects_damaged_cells_in_a_view(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(golden_files_are_unchanged),
-        cmocka_unit_test(a_file_is_described_without_loading_it),
-        cmocka_unit_test(golden_sketches_are_unchanged),
-        cmocka_unit_test(golden_files_are_saved_byte_for_byte),
-        cmocka_unit_test(golden_files_equal_filters_of_their_streams),
-        cmocka_unit_test(the_head_is_as_documented),
-        cmocka_unit_test(a_buffer_that_is_too_small_is_not_written),
-        cmocka_unit_test(a_failing_sink_stops_the_writing),
-        cmocka_unit_test(a_refused_note_has_an_error),
-        cmocka_unit_test(a_file_describes_how_its_keys_were_made),
-        cmocka_unit_test(parts_can_follow_each_other),
-        cmocka_unit_test(shards_are_loaded_together),
-        cmocka_unit_test(an_impossible_shard_is_not_written),
-        cmocka_unit_test(a_whole_filter_is_its_only_shard),
-        cmocka_unit_test(a_single_or_misplaced_shard_is_refused),
-        cmocka_unit_test(a_view_answers_as_the_filter_does),
-        cmocka_unit_test(verify_detects_damaged_cells_in_a_view),
-        cmocka_unit_test(every_block_has_its_checksum),
-        cmocka_unit_test(a_source_gives_the_same_as_memory),
-        cmocka_unit_test(a_source_that_ends_early_or_is_too_large_is_refused),
-    };
-
-    return cmocka_run_group_tests_name("format", tests, NULL, NULL);
-}
+RUN_TESTS("format")

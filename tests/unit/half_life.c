@@ -41,13 +41,12 @@ static void is_near(uint64_t count, double exact)
 
 /* ---- in records ---- */
 
-static void counts_decay_exponentially_if_all_keys_fit(void **state)
+TEST(counts_decay_exponentially_if_all_keys_fit)
 {
     static const char *const forms[] = {"top keys=200 seed=3", "count-min memory=1M seed=3"};
     static const int lives[] = {7, 100, 1000, 30000};
     struct counted c = counted_of(20000, 150, 1.0, 5);
 
-    (void)state;
     for (size_t i = 0; i < 8; i++) {
         char spec[100];
 
@@ -74,9 +73,8 @@ static void check_bounds(const weir_sketch *s, const struct counted *c, const do
     }
 }
 
-static void bounds_of_top_hold_and_its_floor_is_the_remaining_total(void **state)
+TEST(bounds_of_top_hold_and_its_floor_is_the_remaining_total)
 {
-    (void)state;
     for (size_t i = 0; i < 4; i++) {
         struct counted c = counted_of(60000, 5000, alphas[i], 5 + i);
         weir_sketch *s = open_sketch("top keys=300 seed=7 half-life=5000");
@@ -91,11 +89,10 @@ static void bounds_of_top_hold_and_its_floor_is_the_remaining_total(void **state
     }
 }
 
-static void fading_counts_of_count_min_are_never_too_low_and_within_the_bound(void **state)
+TEST(fading_counts_of_count_min_are_never_too_low_and_within_the_bound)
 {
     static const char *const forms[] = {"", "update=conservative", "layout=line"};
 
-    (void)state;
     for (size_t i = 0; i < 12; i++) {
         struct counted c = counted_of(60000, 5000, alphas[i % 4], 5 + i);
         double *exact = exact_of(&c, 0, c.n, 5000);
@@ -119,12 +116,11 @@ static void fading_counts_of_count_min_are_never_too_low_and_within_the_bound(vo
     }
 }
 
-static void an_old_heavy_hitter_is_replaced_by_a_new_one(void **state)
+TEST(an_old_heavy_hitter_is_replaced_by_a_new_one)
 {
     weir_sketch *s = open_sketch("top keys=10 seed=1 half-life=1000");
     struct weir_heavy first;
 
-    (void)state;
     for (int i = 0; i < 100000; i++)
         weir_sketch_add(s, (struct weir_bytes){"old", 3}, 1);
     for (int i = 0; i < 900; i++) /* 1443 of those remained, and soon half of that */
@@ -142,12 +138,11 @@ static void an_old_heavy_hitter_is_replaced_by_a_new_one(void **state)
     weir_sketch_close(s);
 }
 
-static void amounts_decay_like_records_and_saturate(void **state)
+TEST(amounts_decay_like_records_and_saturate)
 {
     weir_sketch *s = open_sketch("top keys=10 seed=1 half-life=100");
     struct weir_bytes a = {"a", 1}, b = {"b", 1};
 
-    (void)state;
     weir_sketch_add(s, a, 1000000);
     for (int i = 0; i < 300; i++)
         weir_sketch_add(s, b, 0);
@@ -161,14 +156,13 @@ static void amounts_decay_like_records_and_saturate(void **state)
 
 #define HOUR UINT64_C(3600000)
 
-static void time_passes_only_by_advance(void **state)
+TEST(time_passes_only_by_advance)
 {
     static const char *const forms[] = {"top keys=10 seed=1 half-life=1h",
                                         "count-min memory=4K seed=1 half-life=60m"};
     struct weir_bytes a = {"a", 1}, b = {"b", 1};
     const uint64_t noon = UINT64_C(1700000000000);
 
-    (void)state;
     for (int i = 0; i < 2; i++) {
         weir_sketch *s = open_sketch(forms[i]);
 
@@ -198,14 +192,13 @@ static void time_passes_only_by_advance(void **state)
 /* ---- merging ---- */
 
 /* With ages in records, the last record of either sketch is the present. */
-static void merged_counts_add_up_at_the_last_record_of_each(void **state)
+TEST(merged_counts_add_up_at_the_last_record_of_each)
 {
     static const char *const forms[] = {"top keys=200 seed=3 half-life=900",
                                         "count-min memory=1M seed=3 half-life=900"};
     struct counted c = counted_of(20000, 150, 1.0, 8);
     double *first = exact_of(&c, 0, 13500, 900), *second = exact_of(&c, 13500, c.n, 900);
 
-    (void)state;
     for (int i = 0; i < 4; i++) {
         weir_sketch *a = open_sketch(forms[i / 2]), *b = open_sketch(forms[i / 2]);
         weir_sketch *into = i % 2 ? b : a, *from = i % 2 ? a : b;
@@ -224,13 +217,12 @@ static void merged_counts_add_up_at_the_last_record_of_each(void **state)
 }
 
 /* With ages in time, the sketch with the earlier time ages to the later one. */
-static void merged_counts_add_up_at_the_later_time(void **state)
+TEST(merged_counts_add_up_at_the_later_time)
 {
     static const char *const forms[] = {"top keys=10 seed=1 half-life=1h",
                                         "count-min memory=4K seed=1 half-life=1h"};
     struct weir_bytes a = {"a", 1}, b = {"b", 1};
 
-    (void)state;
     for (int i = 0; i < 4; i++) {
         weir_sketch *early = open_sketch(forms[i / 2]), *late = open_sketch(forms[i / 2]);
         weir_sketch *into = i % 2 ? early : late, *from = i % 2 ? late : early;
@@ -252,13 +244,12 @@ static void merged_counts_add_up_at_the_later_time(void **state)
 
 /* A clock at its maximum, from a forged file or a caller who passes nanoseconds. Old counts have
  * decayed to the minimum. */
-static void the_first_and_the_last_possible_time_can_be_merged(void **state)
+TEST(the_first_and_the_last_possible_time_can_be_merged)
 {
     static const char *const forms[] = {"top keys=10 seed=1 half-life=1ms",
                                         "count-min memory=4K seed=1 half-life=1ms"};
     struct weir_bytes key = {"a", 1};
 
-    (void)state;
     for (size_t i = 0; i < 4; i++) {
         weir_sketch *early = open_sketch(forms[i / 2]), *late = open_sketch(forms[i / 2]);
         weir_sketch *into = i % 2 ? early : late;
@@ -277,14 +268,13 @@ static void the_first_and_the_last_possible_time_can_be_merged(void **state)
     }
 }
 
-static void bounds_hold_after_merging_fading_counts(void **state)
+TEST(bounds_hold_after_merging_fading_counts)
 {
     struct counted c = counted_of(60000, 5000, 0.8, 9);
     weir_sketch *a = open_sketch("top keys=300 seed=7 half-life=5000");
     weir_sketch *b = open_sketch("top keys=300 seed=7 half-life=5000");
     double *first = exact_of(&c, 0, 20000, 5000), *second = exact_of(&c, 20000, c.n, 5000);
 
-    (void)state;
     show_draws(a, &c, 0, 20000);
     show_draws(b, &c, 20000, c.n);
     assert_int_equal(weir_sketch_merge(a, b, NULL), WEIR_OK);
@@ -300,9 +290,8 @@ static void bounds_hold_after_merging_fading_counts(void **state)
 
 /* ---- arithmetic ---- */
 
-static void units_are_scaled_by_powers_of_two(void **state)
+TEST(units_are_scaled_by_powers_of_two)
 {
-    (void)state;
     assert_int_equal(fade_scale(1000, 0, false), 1000);
     assert_int_equal(fade_scale(1000, 256, false), 2000);
     assert_int_equal(fade_scale(1000, -256, true), 500);
@@ -323,7 +312,7 @@ static void units_are_scaled_by_powers_of_two(void **state)
 }
 
 /* Times stand still, go back, and jump over whole half-lives. */
-static void a_time_per_key_equals_an_advance_before_each(void **state)
+TEST(a_time_per_key_equals_an_advance_before_each)
 {
     static const char *const forms[] = {
         "top keys=50 seed=3 half-life=1h", "count-min memory=64K seed=3 half-life=2s",
@@ -332,7 +321,6 @@ static void a_time_per_key_equals_an_advance_before_each(void **state)
     static struct weir_bytes keys[5000];
     static uint64_t times[5000];
 
-    (void)state;
     for (uint64_t i = 0; i < c.n; i++) {
         keys[i] = name_of(&c, c.draws[i]);
         times[i] = 77 + i / 3 * 7 + (i % 11 == 0 ? 40000 : 0) + i / 1000 * 14 * HOUR;
@@ -352,22 +340,4 @@ static void a_time_per_key_equals_an_advance_before_each(void **state)
     counted_free(c);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(counts_decay_exponentially_if_all_keys_fit),
-        cmocka_unit_test(bounds_of_top_hold_and_its_floor_is_the_remaining_total),
-        cmocka_unit_test(fading_counts_of_count_min_are_never_too_low_and_within_the_bound),
-        cmocka_unit_test(an_old_heavy_hitter_is_replaced_by_a_new_one),
-        cmocka_unit_test(amounts_decay_like_records_and_saturate),
-        cmocka_unit_test(time_passes_only_by_advance),
-        cmocka_unit_test(a_time_per_key_equals_an_advance_before_each),
-        cmocka_unit_test(merged_counts_add_up_at_the_last_record_of_each),
-        cmocka_unit_test(merged_counts_add_up_at_the_later_time),
-        cmocka_unit_test(the_first_and_the_last_possible_time_can_be_merged),
-        cmocka_unit_test(bounds_hold_after_merging_fading_counts),
-        cmocka_unit_test(units_are_scaled_by_powers_of_two),
-    };
-
-    return cmocka_run_group_tests_name("fade", tests, NULL, NULL);
-}
+RUN_TESTS("fade")

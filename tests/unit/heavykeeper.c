@@ -23,11 +23,10 @@ static size_t right_ones(const weir_sketch *s, const struct counted *c, size_t n
     return right;
 }
 
-static void frequent_keys_are_found_in_little_memory(void **state)
+TEST(frequent_keys_are_found_in_little_memory)
 {
     static const size_t least[] = {36, 38, 39}; /* of 40 */
 
-    (void)state;
     for (size_t i = 0; i < 3; i++) {
         struct counted c = counted_of(400000, 50000, alphas[i], 21 + i);
         weir_sketch *s = open_sketch("heavykeeper keys=50 memory=12K seed=7");
@@ -44,9 +43,8 @@ static void frequent_keys_are_found_in_little_memory(void **state)
 
 /* No count is too high, because no two of these keys share bucket and fingerprint; the first ten
  * lose less than 1 %. */
-static void counts_are_slightly_low_and_have_no_bound(void **state)
+TEST(counts_are_slightly_low_and_have_no_bound)
 {
-    (void)state;
     for (size_t i = 0; i < 3; i++) {
         struct counted c = counted_of(400000, 50000, alphas[i], 21 + i);
         weir_sketch *s = open_sketch("heavykeeper keys=50 memory=12K seed=7");
@@ -67,13 +65,12 @@ static void counts_are_slightly_low_and_have_no_bound(void **state)
     }
 }
 
-static void top_and_ask_return_the_same_counts(void **state)
+TEST(top_and_ask_return_the_same_counts)
 {
     struct counted c = counted_of(20000, 3000, 1.0, 5);
     weir_sketch *s = open_sketch("heavykeeper keys=30 width=100 depth=3 seed=7");
     struct weir_heavy list[40];
 
-    (void)state;
     show_draws(s, &c, 0, c.n);
     assert_int_equal(weir_sketch_top(s, list, 40), 30);
     for (size_t i = 0; i < 30; i++) {
@@ -115,34 +112,30 @@ static double left_of(uint64_t count, uint64_t others, bool at_once)
 
 /* A count of one is lost with probability 0.9, and then the other key has one: the mean of -1 and 1
  * is -0.8. */
-static void a_count_of_one_is_lost_with_probability_decay(void **state)
+TEST(a_count_of_one_is_lost_with_probability_decay)
 {
-    (void)state;
     assert_true(fabs(left_of(1, 1, false) + 0.8) < 0.02);
 }
 
 /* Two attempts to remove a count of two: 0.81 * 0.9, and the other key has one. */
-static void a_count_of_c_is_lowered_with_probability_decay_to_the_c(void **state)
+TEST(a_count_of_c_is_lowered_with_probability_decay_to_the_c)
 {
     double both = 0.9 * 0.9 * 0.9;
 
-    (void)state;
     assert_true(fabs(left_of(2, 2, false) - (1 - 2 * both)) < 0.03);
 }
 
-static void an_amount_equals_as_many_additions(void **state)
+TEST(an_amount_equals_as_many_additions)
 {
-    (void)state;
     assert_true(fabs(left_of(2, 2, true) - (1 - 2 * 0.729)) < 0.03);
     assert_true(fabs(left_of(8, 20, true) - left_of(8, 20, false)) < 0.12);
 }
 
-static void a_decay_of_one_lowers_a_count_at_every_attempt(void **state)
+TEST(a_decay_of_one_lowers_a_count_at_every_attempt)
 {
     weir_sketch *s = open_sketch("heavykeeper keys=1 width=1 depth=1 seed=1 decay=1");
     weir_sketch *t = weir_sketch_clone(s, NULL);
 
-    (void)state;
     weir_sketch_add(s, a, 1000000);
     weir_sketch_add(t, a, 7);
     weir_sketch_add(s, b, 999999);
@@ -156,11 +149,10 @@ static void a_decay_of_one_lowers_a_count_at_every_attempt(void **state)
     weir_sketch_close(t);
 }
 
-static void counts_of_heavykeeper_saturate(void **state)
+TEST(counts_of_heavykeeper_saturate)
 {
     weir_sketch *s = open_sketch("heavykeeper keys=2 width=8 seed=1");
 
-    (void)state;
     weir_sketch_add(s, a, UINT32_MAX - 1);
     weir_sketch_add(s, a, 5);
     assert_int_equal(weir_sketch_ask(s, a).count, UINT32_MAX);
@@ -171,11 +163,10 @@ static void counts_of_heavykeeper_saturate(void **state)
 }
 
 /* A count of 2^32 - 1 never decays, and 2^64 attempts take no time. */
-static void the_largest_amounts_take_no_time(void **state)
+TEST(the_largest_amounts_take_no_time)
 {
     weir_sketch *s = open_sketch("heavykeeper keys=1 width=1 depth=1 seed=1 decay=0.99");
 
-    (void)state;
     weir_sketch_add(s, a, UINT32_MAX);
     for (int i = 0; i < 1000; i++)
         weir_sketch_add(s, b, 1);
@@ -186,13 +177,12 @@ static void the_largest_amounts_take_no_time(void **state)
 
 /* ---- unsupported calls ---- */
 
-static void merging_is_refused_with_a_reason(void **state)
+TEST(merging_is_refused_with_a_reason)
 {
     weir_sketch *s = open_sketch("heavykeeper keys=2 width=8 seed=1"),
                 *t = weir_sketch_clone(s, NULL);
     struct weir_error error;
 
-    (void)state;
     assert_int_equal(weir_sketch_merge(s, t, &error), WEIR_UNSUPPORTED);
     assert_string_equal(error.text, "heavykeeper cannot be merged: a bucket contains only one of "
                                     "the keys that it was used for; count-min, top can be");
@@ -201,12 +191,11 @@ static void merging_is_refused_with_a_reason(void **state)
     weir_sketch_close(t);
 }
 
-static void a_key_too_long_for_the_arena_is_reported(void **state)
+TEST(a_key_too_long_for_the_arena_is_reported)
 {
     static char longest[4096];
     weir_sketch *s = open_sketch("heavykeeper keys=10 width=8 seed=7");
 
-    (void)state;
     weir_sketch_add(s, (struct weir_bytes){longest, sizeof longest}, 5);
     assert_int_equal(weir_sketch_stats_of(s).too_long, 5);
     assert_int_equal(weir_sketch_stats_of(s).keys, 0);
@@ -222,12 +211,11 @@ static void refused(const char *spec, const char *expected)
     assert_non_null(strstr(error.text, expected));
 }
 
-static void an_impossible_spec_of_heavykeeper_is_refused(void **state)
+TEST(an_impossible_spec_of_heavykeeper_is_refused)
 {
     weir_sketch *s = open_sketch("heavykeeper keys=100 width=50 depth=7 seed=1");
     char config[200];
 
-    (void)state;
     weir_sketch_config(s, config, sizeof config);
     /* 128 + 100 * 88, rounded up to a line, and 7 * 50 * 8 */
     assert_string_equal(config, "heavykeeper memory=11760 keys=100 depth=7 decay=0.9 hash=xxh3 "
@@ -241,22 +229,4 @@ static void an_impossible_spec_of_heavykeeper_is_refused(void **state)
     refused("heavykeeper half-life=1h", "no parameter 'half-life'");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(frequent_keys_are_found_in_little_memory),
-        cmocka_unit_test(counts_are_slightly_low_and_have_no_bound),
-        cmocka_unit_test(top_and_ask_return_the_same_counts),
-        cmocka_unit_test(a_count_of_one_is_lost_with_probability_decay),
-        cmocka_unit_test(a_count_of_c_is_lowered_with_probability_decay_to_the_c),
-        cmocka_unit_test(an_amount_equals_as_many_additions),
-        cmocka_unit_test(a_decay_of_one_lowers_a_count_at_every_attempt),
-        cmocka_unit_test(counts_of_heavykeeper_saturate),
-        cmocka_unit_test(the_largest_amounts_take_no_time),
-        cmocka_unit_test(merging_is_refused_with_a_reason),
-        cmocka_unit_test(a_key_too_long_for_the_arena_is_reported),
-        cmocka_unit_test(an_impossible_spec_of_heavykeeper_is_refused),
-    };
-
-    return cmocka_run_group_tests_name("heavykeeper", tests, NULL, NULL);
-}
+RUN_TESTS("heavykeeper")

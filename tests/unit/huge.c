@@ -111,7 +111,6 @@ static void run_huge(const char *name)
 
 static void filters_beyond_two_to_the_32_cells_use_all_of_them(void **state)
 {
-    (void)state;
     for (size_t i = 0; weir_algorithm_at(WEIR_KIND_FILTER, i); i++)
         if (can_learn(weir_algorithm_at(WEIR_KIND_FILTER, i)->name))
             run_huge(weir_algorithm_at(WEIR_KIND_FILTER, i)->name);

@@ -21,11 +21,10 @@ static uint32_t class_in(const char *text, const struct sample *s, uint32_t valu
     return importance_class(&imp, s, value, top);
 }
 
-static void a_range_is_cut_into_equal_classes(void **state)
+TEST(a_range_is_cut_into_equal_classes)
 {
     uint32_t counts[8] = {0};
 
-    (void)state;
     assert_int_equal(class_in("1-50", NULL, 0, 7), 1);
     assert_int_equal(class_in("1-50", NULL, 1, 7), 1);
     assert_int_equal(class_in("1-50", NULL, 50, 7), 7);
@@ -39,12 +38,11 @@ static void a_range_is_cut_into_equal_classes(void **state)
         assert_int_equal(counts[c], 7);
 }
 
-static void classes_never_fall_as_importance_rises(void **state)
+TEST(classes_never_fall_as_importance_rises)
 {
     static const char *const modes[] = {"1-50", "log", "percentile", "capped"};
     struct sample s = {.n = 0};
 
-    (void)state;
     for (uint64_t i = 0; i < 1000; i++)
         sample_take(&s, (uint32_t)(i * i), i, 1);
     for (size_t m = 0; m < 4; m++)
@@ -62,9 +60,8 @@ static void classes_never_fall_as_importance_rises(void **state)
         }
 }
 
-static void log_classes_are_numbers_of_bits(void **state)
+TEST(log_classes_are_numbers_of_bits)
 {
-    (void)state;
     assert_int_equal(class_in("log", NULL, 0, 33), 1);
     assert_int_equal(class_in("log", NULL, 1, 33), 2);
     assert_int_equal(class_in("log", NULL, 2, 33), 3);
@@ -73,21 +70,19 @@ static void log_classes_are_numbers_of_bits(void **state)
     assert_int_equal(class_in("log", NULL, 255, 3), 1);
 }
 
-static void an_empty_sample_gives_the_middle_or_the_top(void **state)
+TEST(an_empty_sample_gives_the_middle_or_the_top)
 {
     struct sample s = {.n = 0};
 
-    (void)state;
     assert_int_equal(class_in("percentile", &s, 5, 7), 4);
     assert_int_equal(class_in("capped", &s, 5, 7), 7);
 }
 
 /* 200 values: 0, 10, ... 1990. */
-static void percentiles_and_caps_follow_the_sample(void **state)
+TEST(percentiles_and_caps_follow_the_sample)
 {
     struct sample s = {.n = 0};
 
-    (void)state;
     for (uint32_t i = 0; i < 200; i++)
         sample_take(&s, i * 7 % 200 * 10, i, 1);
     assert_int_equal(s.n, 200);
@@ -103,11 +98,10 @@ static void percentiles_and_caps_follow_the_sample(void **state)
 }
 
 /* All are equal: none is above the others. */
-static void equal_values_are_in_the_middle_class(void **state)
+TEST(equal_values_are_in_the_middle_class)
 {
     struct sample s = {.n = 0};
 
-    (void)state;
     for (uint64_t i = 0; i < 1000; i++)
         sample_take(&s, 42, i, 1);
     assert_int_equal(class_in("percentile", &s, 42, 7), 4);
@@ -117,11 +111,10 @@ static void equal_values_are_in_the_middle_class(void **state)
 
 /* After the level has risen, the sample follows: every 16 records one of 256 values is replaced, so
  * 40,000 records leave e^-9.8 of the old ones. */
-static void the_sample_follows_the_stream(void **state)
+TEST(the_sample_follows_the_stream)
 {
     struct sample s = {.n = 0};
 
-    (void)state;
     for (uint64_t i = 0; i < 5000; i++)
         sample_take(&s, (uint32_t)(i % 100), i, 1);
     assert_int_equal(class_in("capped", &s, 95, 7), 7);
@@ -133,11 +126,10 @@ static void the_sample_follows_the_stream(void **state)
     assert_int_equal(class_in("capped", &s, 95, 7), 1);
 }
 
-static void modes_are_written_as_they_are_read(void **state)
+TEST(modes_are_written_as_they_are_read)
 {
     static const char *const texts[] = {"1-50", "0-4294967295", "log", "percentile", "capped"};
 
-    (void)state;
     for (size_t i = 0; i < 5; i++) {
         struct importance imp = mode(texts[i]);
         char buffer[40];
@@ -182,12 +174,11 @@ static uint32_t drawn(struct rng *r, uint32_t kind)
                        : 0;
 }
 
-static void steps_give_the_same_classes(void **state)
+TEST(steps_give_the_same_classes)
 {
     static const char *const modes[] = {"1-50", "0-4294967295", "7-8",   "4294967294-4294967295",
                                         "log",  "percentile",   "capped"};
 
-    (void)state;
     for (uint32_t kind = 0; kind < 6; kind++) {
         struct sample s = {.n = 0};
         struct rng r = rng_at(7, kind);
@@ -203,13 +194,12 @@ static void steps_give_the_same_classes(void **state)
     }
 }
 
-static void steps_require_a_full_sample(void **state)
+TEST(steps_require_a_full_sample)
 {
     struct importance percentile = mode("percentile");
     struct sample s = {.n = 0};
     struct steps steps;
 
-    (void)state;
     for (uint64_t i = 0; i < SAMPLE_SIZE; i++) {
         assert_false(importance_steps(&percentile, &s, 31, &steps));
         sample_take(&s, (uint32_t)i, i, 1);
@@ -218,20 +208,4 @@ static void steps_require_a_full_sample(void **state)
     assert_false(importance_steps(&percentile, &s, CLASSES_MAX + 1, &steps));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_range_is_cut_into_equal_classes),
-        cmocka_unit_test(classes_never_fall_as_importance_rises),
-        cmocka_unit_test(log_classes_are_numbers_of_bits),
-        cmocka_unit_test(an_empty_sample_gives_the_middle_or_the_top),
-        cmocka_unit_test(percentiles_and_caps_follow_the_sample),
-        cmocka_unit_test(equal_values_are_in_the_middle_class),
-        cmocka_unit_test(the_sample_follows_the_stream),
-        cmocka_unit_test(modes_are_written_as_they_are_read),
-        cmocka_unit_test(steps_give_the_same_classes),
-        cmocka_unit_test(steps_require_a_full_sample),
-    };
-
-    return cmocka_run_group_tests_name("importance", tests, NULL, NULL);
-}
+RUN_TESTS("importance")

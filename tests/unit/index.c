@@ -28,7 +28,6 @@ static char dir[64];
 
 static int make_directory(void **state)
 {
-    (void)state;
     snprintf(dir, sizeof dir, "%s/weir-index-XXXXXX",
              access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
     return mkdtemp(dir) ? 0 : -1;
@@ -38,7 +37,6 @@ static int remove_directory(void **state)
 {
     char command[100];
 
-    (void)state;
     snprintf(command, sizeof command, "rm -rf %s", dir);
     return system(command);
 }
@@ -133,7 +131,6 @@ static void verdicts_are_those_of_a_model(void **state)
 {
     static const size_t memory[] = {TINY, SMALL};
 
-    (void)state;
     for (size_t i = 0; i < 2; i++) {
         struct index *x = open_with((struct index_options){.memory = memory[i]});
         struct model *m = new_model(i, 0);
@@ -153,7 +150,6 @@ static void a_key_of_zeros_is_a_key(void **state)
     struct index *x = open_with((struct index_options){.memory = TINY});
     uint8_t verdicts[3];
 
-    (void)state;
     assert_true(exact_observe(x, keys, NULL, 0, 3, verdicts));
     assert_int_equal(verdicts[0], WEIR_NEW);
     assert_int_equal(verdicts[1], WEIR_NEW);
@@ -170,7 +166,6 @@ static void keys_that_differ_in_lo_only(void **state)
     struct model *m = new_model(1, 0);
     uint8_t verdicts[4];
 
-    (void)state;
     for (uint64_t round = 0; round < 2; round++) {
         for (uint64_t lo = 2; lo < 3000; lo++) {
             struct weir_key keys[4];
@@ -194,7 +189,6 @@ static void keys_of_one_slot(void **state)
     struct index *x = open_with((struct index_options){.memory = SMALL});
     uint8_t verdict;
 
-    (void)state;
     for (uint32_t round = 0; round < 2; round++)
         for (uint64_t i = 0; i < 20000; i++) {
             struct weir_key key = {.hi = UINT64_MAX - mix(i) % 1000, .lo = i};
@@ -211,7 +205,6 @@ static void asking_does_not_add(void **state)
     struct weir_key key = key_of(1);
     uint8_t verdict;
 
-    (void)state;
     assert_true(exact_ask(x, &key, 1, &verdict) && verdict == WEIR_NEW);
     assert_true(exact_observe(x, &key, NULL, 0, 1, &verdict) && verdict == WEIR_NEW);
     assert_true(exact_ask(x, &key, 1, &verdict) && verdict == WEIR_SEEN);
@@ -226,7 +219,6 @@ static void keys_are_kept_and_then_forgotten(void **state)
     struct model *m = new_model(2, 32 * DAY);
     uint64_t time = 20000 * DAY;
 
-    (void)state;
     for (size_t b = 0; b < sized(1000); b++) {
         observe(x, m, 20000, time);
         time += draw(m, 20) ? draw(m, DAY / 2) : draw(m, 3) ? 0 : draw(m, 40 * DAY);
@@ -249,7 +241,6 @@ static void times_within_a_batch(void **state)
     struct weir_key keys[5];
     uint8_t verdicts[5];
 
-    (void)state;
     for (uint32_t i = 0; i < 5; i++)
         keys[i] = key_of(7);
     assert_true(exact_observe(x, keys, times, 0, 5, verdicts));
@@ -279,7 +270,6 @@ static void a_limit_of_disk_drops_the_oldest(void **state)
     uint8_t verdicts[BATCH];
     uint64_t n = 0, kept = 0;
 
-    (void)state;
     for (size_t b = 0; b < 1200; b++) {
         for (uint32_t i = 0; i < BATCH; i++)
             keys[i] = key_of(n++);
@@ -311,7 +301,6 @@ static void what_is_not_committed_is_forgotten(void **state)
     struct model *m = new_model(3, 0), *committed = new_model(3, 0);
     uint64_t round = 0;
 
-    (void)state;
     for (; round < sized(100); round++) {
         struct index *x = open_with((struct index_options){.memory = TINY});
         size_t size;
@@ -338,7 +327,6 @@ static void after_a_kill_it_continues_from_the_last_commit(void **state)
     struct model *m = new_model(4, 0);
     uint64_t done = 0, size;
 
-    (void)state;
     for (size_t round = 0; round < sized(100); round++) {
         pid_t child = fork();
 
@@ -379,7 +367,6 @@ static void a_second_writer_is_refused_and_a_reader_is_not(void **state)
     struct index *x = open_with((struct index_options){.memory = TINY});
     struct model *m = new_model(5, 0);
 
-    (void)state;
     assert_refused_open((struct index_options){.memory = TINY}, "in use by another process");
     assert_refused_open((struct index_options){.memory = TINY, .read_only = true},
                         "not an exact index");
@@ -417,7 +404,6 @@ static void write_to(const char *name, const char *text)
 
 static void other_directories_are_left_alone(void **state)
 {
-    (void)state;
     assert_refused_open((struct index_options){.memory = TINY, .read_only = true},
                         "no file manifest");
     write_to("log-2024.txt", "x"); /* looks like a log, but is not deleted */
@@ -488,7 +474,6 @@ static void damage_is_found(void **state)
     const struct dirent *entry;
     uint32_t refused = 0, tried = 0;
 
-    (void)state;
     for (size_t b = 0; b < 30; b++)
         observe(x, m, 30000, 0);
     assert_true(exact_commit(x, "1", 2));
@@ -531,7 +516,6 @@ static void a_full_disk_leaves_the_last_commit(void **state)
     struct rlimit unlimited, limited;
     uint32_t failures = 0;
 
-    (void)state;
     signal(SIGXFSZ, SIG_IGN);
     getrlimit(RLIMIT_FSIZE, &unlimited);
     for (size_t round = 0; round < sized(30); round++) {

@@ -185,16 +185,14 @@ static const char *const invalid[] = {
     "[1]//",
 };
 
-static void valid_json_is_accepted(void **state)
+TEST(valid_json_is_accepted)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof valid / sizeof *valid; i++)
         assert_json(valid[i], strlen(valid[i]), true);
 }
 
-static void invalid_json_is_refused(void **state)
+TEST(invalid_json_is_refused)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof invalid / sizeof *invalid; i++)
         assert_json(invalid[i], strlen(invalid[i]), false);
     assert_json("\"a\0b\"", 5, false);
@@ -202,25 +200,23 @@ static void invalid_json_is_refused(void **state)
     assert_false(accepts("1\0\0]", 4, '\n'));
 }
 
-static void a_prefix_of_json_is_refused(void **state)
+TEST(a_prefix_of_json_is_refused)
 {
     const char *text =
         "{\"a\":[true,\"\\ud83d\\ude00\xe2\x82\xac\",-1.5e7,{\"b\":null}],\"c\":\"\"}";
 
-    (void)state;
     for (size_t n = 0; n < strlen(text); n++)
         assert_json(text, n, false);
     assert_json(text, strlen(text), true);
 }
 
 /* Every byte, at each position of a text that is longer than a vector. */
-static void every_byte_is_checked_at_every_position(void **state)
+TEST(every_byte_is_checked_at_every_position)
 {
     const char *text = "{\"name\":\"0123456789abcdef0123456789abcdef\",\"n\":[105,1.5e3]}";
     size_t size = strlen(text);
     char changed[128];
 
-    (void)state;
     for (size_t at = 0; at < size; at++)
         for (int c = 0; c < 256; c++) {
             memcpy(changed, text, size);
@@ -246,7 +242,7 @@ static char *nested(size_t depth, const char *inside, bool objects, size_t *size
     return text;
 }
 
-static void nesting_has_a_limit(void **state)
+TEST(nesting_has_a_limit)
 {
     static const struct {
         size_t depth;
@@ -259,7 +255,6 @@ static void nesting_has_a_limit(void **state)
         {JSON_DEPTH_MAX, "", false, true},      {100000, "1", false, false},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         size_t size;
         char *text = nested(rows[i].depth, rows[i].inside, rows[i].objects, &size);
@@ -270,7 +265,7 @@ static void nesting_has_a_limit(void **state)
 }
 
 /* jansson has no such numbers. */
-static void numbers_of_any_size_are_accepted(void **state)
+TEST(numbers_of_any_size_are_accepted)
 {
     static const char *const numbers[] = {
         "18446744073709551616",
@@ -280,21 +275,8 @@ static void numbers_of_any_size_are_accepted(void **state)
         "123456789012345678901234567890123456789012345678901234567890",
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         assert_true(accepts(numbers[i], strlen(numbers[i]), '\n'));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(valid_json_is_accepted),
-        cmocka_unit_test(invalid_json_is_refused),
-        cmocka_unit_test(a_prefix_of_json_is_refused),
-        cmocka_unit_test(every_byte_is_checked_at_every_position),
-        cmocka_unit_test(nesting_has_a_limit),
-        cmocka_unit_test(numbers_of_any_size_are_accepted),
-    };
-
-    return cmocka_run_group_tests_name("json", tests, NULL, NULL);
-}
+RUN_TESTS("json")

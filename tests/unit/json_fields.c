@@ -38,13 +38,12 @@ static void assert_field(const char *text, const char *pointer, const char *expe
     assert_fields(text, &pointer, &expected, 1);
 }
 
-static void a_pointer_selects_its_value(void **state)
+TEST(a_pointer_selects_its_value)
 {
     const char *text =
         "{\"x\":[{\"user\":0}],\"user\":{\"name\":{\"id\":9},\"id\":7,\"ok\":true,"
         "\"no\":null},\"id\":8,\"\":1,\"a/b\":[10,[20,30]],\"~\":\"t\",\"0\":\"zero\"}";
 
-    (void)state;
     assert_field(text, "/user/id", "7");
     assert_field(text, "/user/name/id", "9");
     assert_field(text, "/id", "8");
@@ -66,9 +65,8 @@ static void a_pointer_selects_its_value(void **state)
     assert_field("[[1,2],[3,4]]", "/1/0", "3");
 }
 
-static void strings_are_unescaped(void **state)
+TEST(strings_are_unescaped)
 {
-    (void)state;
     assert_field("{\"k\":\"plain\"}", "/k", "plain");
     assert_field("{\"k\":\"\"}", "/k", "");
     assert_field("{\"k\":\"a\\\"\\\\\\/\\b\\f\\n\\r\\t\\u0041\"}", "/k", "a\"\\/\b\f\n\r\tA");
@@ -77,7 +75,7 @@ static void strings_are_unescaped(void **state)
     assert_field("{\"k\":\"\xc3\xa9\"}", "/k", "\xc3\xa9");
 }
 
-static void a_nul_in_a_string_is_a_byte_of_the_key(void **state)
+TEST(a_nul_in_a_string_is_a_byte_of_the_key)
 {
     const char *text = "{\"k\":\"a\\u0000b\"}";
     char *record = record_of(text, strlen(text), '\n');
@@ -86,7 +84,6 @@ static void a_nul_in_a_string_is_a_byte_of_the_key(void **state)
     struct weir_bytes field;
     struct json_fault fault;
 
-    (void)state;
     assert_true(json_add(&paths, "/k"));
     assert_int_equal(json_fields(&paths, &arena, record, strlen(text), &field, &fault), JSON_FINE);
     assert_int_equal(field.size, 3);
@@ -96,9 +93,8 @@ static void a_nul_in_a_string_is_a_byte_of_the_key(void **state)
     free(record);
 }
 
-static void names_are_compared_after_unescaping(void **state)
+TEST(names_are_compared_after_unescaping)
 {
-    (void)state;
     assert_field("{\"\\u0061b\":1}", "/ab", "1");
     assert_field("{\"\\u00e9\":1}", "/\xc3\xa9", "1");
     assert_field("{\"a\\/b\":1}", "/a~1b", "1");
@@ -107,7 +103,7 @@ static void names_are_compared_after_unescaping(void **state)
     assert_field("{\"\\u0061\":1}", "/ab", NULL);
 }
 
-static void numbers_keep_their_text(void **state)
+TEST(numbers_keep_their_text)
 {
     static const char *const numbers[] = {"1",
                                           "1.0",
@@ -119,7 +115,6 @@ static void numbers_keep_their_text(void **state)
                                           "18446744073709551616",
                                           "0.30000000000000000000001"};
 
-    (void)state;
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
         char text[128];
 
@@ -132,9 +127,8 @@ static void numbers_keep_their_text(void **state)
     }
 }
 
-static void the_last_of_equal_names_counts(void **state)
+TEST(the_last_of_equal_names_counts)
 {
-    (void)state;
     assert_field("{\"k\":1,\"k\":2}", "/k", "2");
     assert_field("{\"u\":{\"k\":1},\"u\":{}}", "/u/k", NULL);
     assert_field("{\"u\":{\"k\":1},\"u\":5}", "/u/k", NULL);
@@ -144,9 +138,8 @@ static void the_last_of_equal_names_counts(void **state)
     assert_field("{\"k\":{\"k\":1},\"k\":{\"k\":{\"k\":3}}}", "/k/k", "{\"k\":3}");
 }
 
-static void containers_are_compact_and_sorted(void **state)
+TEST(containers_are_compact_and_sorted)
 {
-    (void)state;
     assert_field("{\"k\": { } }", "/k", "{}");
     assert_field("{\"k\": [ ] }", "/k", "[]");
     assert_field("{\"k\": [ 1 , [ ] , { } , \"a b\" ] }", "/k", "[1,[],{},\"a b\"]");
@@ -159,18 +152,16 @@ static void containers_are_compact_and_sorted(void **state)
                  "[\"\\\"/\\u001F\\n\xc3\xa9\x7f\\\\\"]");
 }
 
-static void several_pointers_are_followed_at_once(void **state)
+TEST(several_pointers_are_followed_at_once)
 {
     const char *const pointers[] = {"/u/id", "/u", "/t", "/u/id", "/none", "/u/l/1"};
     const char *const expected[] = {"7", "{\"id\":7,\"l\":[1,2]}", "x", "7", NULL, "2"};
 
-    (void)state;
     assert_fields("{\"u\": {\"l\": [1,2], \"id\": 7}, \"t\": \"x\"}", pointers, expected, 6);
 }
 
-static void blank_records_and_byte_order_marks_are_accepted(void **state)
+TEST(blank_records_and_byte_order_marks_are_accepted)
 {
-    (void)state;
     assert_field("", "/k", "");
     assert_field(" \t\r", "/k", "");
     assert_field("\xef\xbb\xbf", "/k", "");
@@ -208,12 +199,11 @@ static char *put_random(char *to, uint32_t *seed, int depth)
     return stpcpy(to, object ? " }" : "]");
 }
 
-static void containers_are_written_as_jansson_writes_them(void **state)
+TEST(containers_are_written_as_jansson_writes_them)
 {
     static char text[65536];
     uint32_t seed = 1, compared = 0;
 
-    (void)state;
     for (int round = 0; round < 3000; round++) {
         stpcpy(put_random(stpcpy(text, "{\"k\":"), &seed, 4), "}");
         json_t *root = json_loads(text, 0, NULL);
@@ -232,20 +222,4 @@ static void containers_are_written_as_jansson_writes_them(void **state)
     assert_true(compared > 1000);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_pointer_selects_its_value),
-        cmocka_unit_test(strings_are_unescaped),
-        cmocka_unit_test(a_nul_in_a_string_is_a_byte_of_the_key),
-        cmocka_unit_test(names_are_compared_after_unescaping),
-        cmocka_unit_test(numbers_keep_their_text),
-        cmocka_unit_test(the_last_of_equal_names_counts),
-        cmocka_unit_test(containers_are_compact_and_sorted),
-        cmocka_unit_test(several_pointers_are_followed_at_once),
-        cmocka_unit_test(blank_records_and_byte_order_marks_are_accepted),
-        cmocka_unit_test(containers_are_written_as_jansson_writes_them),
-    };
-
-    return cmocka_run_group_tests_name("json_fields", tests, NULL, NULL);
-}
+RUN_TESTS("json_fields")

@@ -41,7 +41,6 @@ static void a_filter_hashes_by_its_hash_and_seed(void **state)
                                        "bloom memory=64 hash=sip seed=7"};
     struct weir_key many[2];
 
-    (void)state;
     make_keys();
     for (uint32_t kind = 0; kind < 2; kind++) {
         weir_filter *w = open_filter(spec[kind]);
@@ -61,7 +60,6 @@ static void keys_of_another_seed_or_hash_have_another_origin(void **state)
 {
     uint32_t origin = weir_hash_bytes(WEIR_HASH_XXH3, 7, "a", 1).origin;
 
-    (void)state;
     assert_int_not_equal(origin, 0);
     assert_int_equal(origin, weir_hash_bytes(WEIR_HASH_XXH3, 7, "b", 1).origin);
     assert_int_not_equal(origin, weir_hash_bytes(WEIR_HASH_XXH3, 8, "a", 1).origin);
@@ -74,7 +72,6 @@ static void hashing_for_a_sketch_needs_no_sketch(void **state)
     weir_sketch *s;
     struct weir_key key;
 
-    (void)state;
     assert_int_equal(weir_sketch_open(&s, "count-min memory=64 hash=sip seed=7", NULL), WEIR_OK);
     key = weir_hash_bytes(WEIR_HASH_SIP, 7, "a", 1);
     assert_same_key(weir_sketch_hash(s, "a", 1), key);
@@ -134,7 +131,6 @@ static void a_key_of_another_seed_is_detected(void **state)
 {
     void (*const calls[])(struct weir_key key) = {observe, observe_many, ask, forget, add_hashed};
 
-    (void)state;
     for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
         assert_true(stops(calls[i], weir_hash_bytes(WEIR_HASH_XXH3, 8, "a", 1)));
         assert_false(stops(calls[i], weir_hash_bytes(WEIR_HASH_XXH3, 7, "a", 1)));
@@ -152,7 +148,6 @@ static void a_shard_fills_like_a_separate_filter(void **state)
     weir_filter *shard = open_filter("bloom capacity=4k fpr=1% seed=7"),
                 *alone = open_filter("bloom capacity=4k fpr=1% seed=7");
 
-    (void)state;
     for (uint64_t i = 0, taken = 0; taken < EACH; i++) {
         struct weir_key key = weir_hash_bytes(WEIR_HASH_XXH3, 7, &i, sizeof i);
 
@@ -173,7 +168,6 @@ static void shards_get_equal_shares(void **state)
 {
     uint32_t count[1000] = {0};
 
-    (void)state;
     for (uint64_t i = 0; i < 1000000; i++)
         count[weir_shard(weir_hash_bytes(WEIR_HASH_XXH3, 1, &i, sizeof i), 1000)]++;
     for (int i = 0; i < 1000;
@@ -206,7 +200,6 @@ static void law_bytes_are_keys_that_are_hashed(const struct variant *v)
 
 static void keys_can_be_bytes(void **state)
 {
-    (void)state;
     for_each_variant(law_bytes_are_keys_that_are_hashed);
 }
 
@@ -235,7 +228,6 @@ static void assert_times_are_advances(const char *spec)
 
 static void a_time_per_key_equals_an_advance_before_each(void **state)
 {
-    (void)state;
     assert_times_are_advances("recent memory=4K span=1s seed=7");
     assert_times_are_advances("recent memory=4K span=1s refresh=no seed=7");
     assert_times_are_advances("recent memory=4K span=4ms seed=7");
@@ -253,7 +245,6 @@ static void stats_fit_the_struct_of_an_older_or_newer_caller(void **state)
     } newer;
     uint64_t older[2] = {0, 99};
 
-    (void)state;
     memset(&newer, 0xff, sizeof newer);
     weir_measure(w, (struct weir_stats *)(void *)older, sizeof *older);
     weir_measure(w, (struct weir_stats *)(void *)&newer, sizeof newer);

@@ -102,7 +102,6 @@ static void estimates_have_the_stated_error(void **state)
     static struct document a, b;
     struct near *n = open_near(1 << 20, 7);
 
-    (void)state;
     random_state = 1;
     for (int k = 0; k < 3; k++) {
         double bias = 0, squares = 0, stated = 0;
@@ -173,7 +172,6 @@ static void words_are_compared_without_case_form_and_punctuation(void **state)
     };
     struct near *n = open_near(1 << 20, 7);
 
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         if (same_sketch(n, cases[i].a, strlen(cases[i].a), cases[i].b, strlen(cases[i].b)) !=
             cases[i].same)
@@ -193,7 +191,6 @@ static void repeats_within_a_text_do_not_count(void **state)
     static char text[400000];
     struct near *n = open_near(1 << 20, 7);
 
-    (void)state;
     for (size_t i = 0; i < sizeof text; i++)
         text[i] = "ab cd "[i % 6];
     assert_true(same_sketch(n, text, 6 * 10, text, sizeof text - 4));
@@ -206,7 +203,6 @@ static void any_bytes_are_sketched(void **state)
     struct near *n = open_near(1 << 20, 7);
     struct near_sketch s;
 
-    (void)state;
     random_state = 3;
     for (int i = 0; i < 3000; i++) {
         size_t size = below(200);
@@ -229,7 +225,6 @@ static void equal_seeds_give_equal_sketches(void **state)
     static struct document d;
     struct near_sketch s[3];
 
-    (void)state;
     random_state = 4;
     make_document(&d, 300);
     for (int i = 0; i < 3; i++) {
@@ -258,7 +253,6 @@ static void pairs_are_dropped_as_often_as_predicted(void **state)
     struct near *n = open_near(16 << 20, 7);
     double expected[11] = {0}, dropped[11] = {0}, of[11] = {0}, relevant = 0, found = 0, wrong = 0;
 
-    (void)state;
     random_state = 5;
     for (uint32_t i = 0; i < 8000; i++) {
         struct near_sketch s, t;
@@ -297,7 +291,6 @@ static void short_texts_must_be_equal(void **state)
     struct near *n = open_near(1 << 20, 7);
     struct near_sketch s;
 
-    (void)state;
     for (int again = 0; again < 2; again++)
         for (int i = 0; i < 5; i++) {
             near_sketch(n, texts[i], strlen(texts[i]), &s);
@@ -315,7 +308,6 @@ static void the_oldest_texts_are_evicted(void **state)
     uint64_t capacity = near_figures(n).capacity, found = 0;
     struct near_sketch s, *all = calloc(10 * capacity, sizeof *all);
 
-    (void)state;
     assert_non_null(all);
     random_state = 6;
     make_document(&popular, 200);
@@ -363,7 +355,6 @@ static void a_loaded_one_continues(void **state)
     struct saved first = {NULL, 0}, both[2] = {{NULL, 0}, {NULL, 0}};
     struct near_sketch s;
 
-    (void)state;
     random_state = 8;
     for (uint32_t i = 0; i < 4000; i++) {
         struct document *x = &d[below(400)];
@@ -414,7 +405,6 @@ static void options_out_of_range_are_refused(void **state)
         {.threshold = 0.8, .memory = 1 << 20, .shingle = 17},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
         assert_null(near_open(&bad[i]));
 }

@@ -130,7 +130,6 @@ static enum weir_status try_predict(const struct variant *v, struct weir_error *
 
 static void a_prediction_without_memory_is_reported(void **state)
 {
-    (void)state;
     fail_at_every_allocation(&(struct variant){.spec = "sbf"}, try_predict);
     fail_at_every_allocation(&(struct variant){.spec = "ibf-h importance=1-50"}, try_predict);
 }
@@ -140,7 +139,6 @@ static void rejecting_a_spec_allocates_nothing(void **state)
     size_t before = wrapped.live;
     weir_filter *w;
 
-    (void)state;
     wrapped.asked = 0;
     assert_int_equal(weir_open(&w, "bloom memory=1", NULL), WEIR_BAD_CONFIG);
     assert_int_equal(weir_open(&w, "bloom capacity=1M memory=64 fpr=1%", NULL), WEIR_BAD_CONFIG);
@@ -155,7 +153,6 @@ static void the_error_contains_the_requested_size(void **state)
     struct weir_error error;
     weir_filter *w;
 
-    (void)state;
     wrapped.asked = 0;
     wrapped.budget = 0;
     enum weir_status status = weir_open(&w, "bloom memory=64M", &error);
@@ -172,7 +169,6 @@ static void without_random_numbers_a_seed_is_required(void **state)
     struct weir_error error;
     weir_filter *w, *seeded;
 
-    (void)state;
     wrapped.entropy_fails = true;
     enum weir_status status = weir_open(&w, "bloom memory=64", &error);
     enum weir_status with_seed = weir_open(&seeded, "bloom memory=64 seed=1", NULL);
@@ -230,7 +226,6 @@ static void every_failed_allocation_of_a_sketch_is_reported(void **state)
                                               {.spec = "top keys=3 seed=1"},
                                               {.spec = "top keys=3 seed=1 half-life=9"}};
 
-    (void)state;
     for (size_t i = 0; i < 3; i++)
         fail_at_every_allocation(&sketches[i], try_sketch);
 }
@@ -279,7 +274,6 @@ static void every_failed_allocation_of_a_screen_is_reported(void **state)
         {.spec = "none seed=1"},
     };
 
-    (void)state;
     for (size_t i = 0; i < 4; i++)
         fail_at_every_allocation(&screens[i], try_screen);
 }
@@ -317,7 +311,6 @@ static void every_failed_allocation_of_a_shared_filter_is_reported(void **state)
 {
     static const struct variant v = {.spec = "bloom memory=256 seed=1"};
 
-    (void)state;
     fail_at_every_allocation(&v, try_shared);
 }
 

@@ -158,11 +158,10 @@ static void follows_the_model(const char *spec, bool ranked)
     weir_close(w);
 }
 
-static void every_width_equals_the_model(void **state)
+TEST(every_width_equals_the_model)
 {
     char spec[64];
 
-    (void)state;
     for (uint32_t i = 0; i < LINE_WIDTHS; i++) {
         snprintf(spec, sizeof spec, "recent memory=4K seed=1 width=%u", line_width[i]);
         follows_the_model(spec, false);
@@ -171,21 +170,19 @@ static void every_width_equals_the_model(void **state)
     follows_the_model("recent memory=64 seed=1 width=11 slots=7", false);
 }
 
-static void importance_sets_the_insertion_depth(void **state)
+TEST(importance_sets_the_insertion_depth)
 {
-    (void)state;
     follows_the_model("recent memory=4K seed=1 width=8 importance=1-50", true);
     follows_the_model("recent memory=4K seed=1 width=13 importance=1-50", true);
     follows_the_model("recent memory=4K seed=1 width=24 importance=log", true);
 }
 
-static void enter_sets_the_insertion_depth_and_hits_move_to_the_front(void **state)
+TEST(enter_sets_the_insertion_depth_and_hits_move_to_the_front)
 {
     static const char *const specs[] = {
         "recent memory=4K seed=1 width=12 enter=25%", "recent memory=4K seed=1 enter=50%",
         "recent memory=4K seed=1 width=9 enter=10%", "recent memory=4K seed=1 width=24 enter=1%"};
 
-    (void)state;
     for (size_t c = 0; c < sizeof specs / sizeof *specs; c++) {
         weir_filter *w = open_filter(specs[c]);
         struct model m = model_of(w);
@@ -281,13 +278,12 @@ static void assert_batches_are_single_keys(const char *spec, const struct recent
     weir_close(b);
 }
 
-static void batches_with_importance_equal_single_calls(void **state)
+TEST(batches_with_importance_equal_single_calls)
 {
     static const char *const modes[] = {"percentile", "capped", "log", "1-1000000"};
     static const int widths[] = {8, 12, 16, 32};
     char spec[80];
 
-    (void)state;
     for (size_t i = 0; i < 16; i++) {
         snprintf(spec, sizeof spec, "recent memory=8K seed=1 width=%d importance=%s", widths[i / 4],
                  modes[i % 4]);
@@ -314,7 +310,7 @@ static void assert_equal_paths(const char *spec, const struct recent_paths *path
     weir_close(b);
 }
 
-static void all_paths_give_the_same_bytes(void **state)
+TEST(all_paths_give_the_same_bytes)
 {
     static const char *const specs[] = {
         "recent memory=4K seed=1",
@@ -329,7 +325,6 @@ static void all_paths_give_the_same_bytes(void **state)
         "recent memory=4K seed=1 width=8 enter=25%",
     };
 
-    (void)state;
     for (size_t c = 0; c < sizeof specs / sizeof *specs; c++)
         for (const struct recent_paths *const *p = newer_paths(); *p; p++)
             assert_equal_paths(specs[c], *p);
@@ -351,33 +346,18 @@ static void assert_batches_of_all_widths(const char *memory, const struct recent
         }
 }
 
-static void batches_of_all_widths_equal_single_calls(void **state)
+TEST(batches_of_all_widths_equal_single_calls)
 {
-    (void)state;
     assert_batches_of_all_widths("32K", &recent_paths_plain);
     for (const struct recent_paths *const *p = newer_paths(); *p; p++)
         assert_batches_of_all_widths("32K", *p);
 }
 
 /* Sixteen lines, so keys of one batch share lines. */
-static void batches_of_keys_that_share_lines_equal_single_calls(void **state)
+TEST(batches_of_keys_that_share_lines_equal_single_calls)
 {
-    (void)state;
     for (const struct recent_paths *const *p = newer_paths(); *p; p++)
         assert_batches_of_all_widths("1K", *p);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_width_equals_the_model),
-        cmocka_unit_test(importance_sets_the_insertion_depth),
-        cmocka_unit_test(enter_sets_the_insertion_depth_and_hits_move_to_the_front),
-        cmocka_unit_test(batches_with_importance_equal_single_calls),
-        cmocka_unit_test(all_paths_give_the_same_bytes),
-        cmocka_unit_test(batches_of_all_widths_equal_single_calls),
-        cmocka_unit_test(batches_of_keys_that_share_lines_equal_single_calls),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS("tests")

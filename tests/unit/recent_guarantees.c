@@ -11,13 +11,12 @@
 
 /* ---- memory and error ---- */
 
-static void a_stream_that_fits_is_remembered_completely(void **state)
+TEST(a_stream_that_fits_is_remembered_completely)
 {
     weir_filter *w =
         open_filter("recent memory=64K seed=2"); /* 1024 lines of 31 slots at the narrowest width */
     uint64_t n = 10000, wrong = 0;
 
-    (void)state;
     for (uint64_t i = 0; i < n; i++)
         wrong += weir_observe(w, numbered(w, i)) == WEIR_SEEN;
     assert_int_equal(wrong,
@@ -27,9 +26,8 @@ static void a_stream_that_fits_is_remembered_completely(void **state)
     weir_close(w);
 }
 
-static void the_error_is_that_of_full_lines(void **state)
+TEST(the_error_is_that_of_full_lines)
 {
-    (void)state;
     for (uint32_t width = 8; width <= 14; width += 2) {
         char spec[64];
         uint64_t n = 2000000, wrong = 0;
@@ -50,13 +48,12 @@ static void the_error_is_that_of_full_lines(void **state)
 
 /* ---- windows ---- */
 
-static void keys_within_the_window_are_seen(void **state)
+TEST(keys_within_the_window_are_seen)
 {
     const uint64_t window = 10000;
     weir_filter *w = open_filter("recent memory=128K width=20 window=10000 seed=4");
     uint64_t late = 0;
 
-    (void)state;
     for (uint64_t i = 0; i < 10 * window; i++) {
         weir_observe(w, numbered(w, i));
         if (i % 997 == 0 && i > 3 * window) {
@@ -71,24 +68,22 @@ static void keys_within_the_window_are_seen(void **state)
     weir_close(w);
 }
 
-static void a_window_refuses_importance(void **state)
+TEST(a_window_refuses_importance)
 {
     struct weir_error error;
     weir_filter *w;
 
-    (void)state;
     assert_int_equal(weir_open(&w, "recent window=1k importance=1-50", &error), WEIR_BAD_CONFIG);
     assert_string_equal(error.text, "window= and importance= exclude each other: a line is ordered "
                                     "either by time or by importance");
 }
 
-static void a_line_unused_for_2_to_the_16_quarters_is_old(void **state)
+TEST(a_line_unused_for_2_to_the_16_quarters_is_old)
 {
     weir_filter *w =
         open_filter("recent memory=128 window=4 seed=5"); /* two lines; a quarter is one record */
     struct weir_key here = {0, 1, 1, 0}, there = {UINT64_MAX, UINT64_MAX, 1, 0};
 
-    (void)state;
     weir_observe(w, here);
     for (uint64_t i = 0; i < 65535; i++)
         weir_observe(w, there);
@@ -98,13 +93,12 @@ static void a_line_unused_for_2_to_the_16_quarters_is_old(void **state)
 
 /* ---- merging ---- */
 
-static void a_merge_keeps_the_front_of_both_lists(void **state)
+TEST(a_merge_keeps_the_front_of_both_lists)
 {
     weir_filter *a = open_filter("recent memory=16K seed=6 width=12");
     weir_filter *b = open_filter("recent memory=16K seed=6 width=12");
     uint64_t half = 256 * 42 / 2 * 3 / 4;
 
-    (void)state;
     for (uint64_t i = 0; i < 50000; i++) {
         weir_observe(a, numbered(a, i));
         weir_observe(b, numbered(b, 1000000 + i));
@@ -120,12 +114,11 @@ static void a_merge_keeps_the_front_of_both_lists(void **state)
     weir_close(b);
 }
 
-static void merging_streams_that_fit_loses_no_key(void **state)
+TEST(merging_streams_that_fit_loses_no_key)
 {
     weir_filter *a = open_filter("recent memory=64K seed=7"),
                 *b = open_filter("recent memory=64K seed=7");
 
-    (void)state;
     for (uint64_t i = 0; i < 8000; i++) {
         weir_observe(a, numbered(a, i));
         weir_observe(b, numbered(b, 5000 + i));
@@ -139,12 +132,11 @@ static void merging_streams_that_fit_loses_no_key(void **state)
 
 /* ---- hostile streams ---- */
 
-static void keys_aimed_at_one_line_affect_only_that_line(void **state)
+TEST(keys_aimed_at_one_line_affect_only_that_line)
 {
     weir_filter *w = open_filter("recent memory=64K seed=8");
     uint64_t n = 8000, lost = 0;
 
-    (void)state;
     for (uint64_t i = 0; i < n; i++)
         weir_observe(w, numbered(w, i));
     struct weir_key aimed = numbered(w, 0);
@@ -160,13 +152,12 @@ static void keys_aimed_at_one_line_affect_only_that_line(void **state)
     weir_close(w);
 }
 
-static void unimportant_keys_do_not_evict_important_ones(void **state)
+TEST(unimportant_keys_do_not_evict_important_ones)
 {
     weir_filter *w =
         open_filter("recent memory=16K seed=9 width=12 importance=1-50"); /* 10752 slots */
     uint64_t lost = 0;
 
-    (void)state;
     for (uint64_t i = 0; i < 4000; i++) {
         struct weir_key key = numbered(w, i);
 
@@ -185,12 +176,11 @@ static void unimportant_keys_do_not_evict_important_ones(void **state)
     weir_close(w);
 }
 
-static void a_flood_of_important_keys_acts_as_without_importance(void **state)
+TEST(a_flood_of_important_keys_acts_as_without_importance)
 {
     weir_filter *with = open_filter("recent memory=16K seed=10 importance=1-50");
     weir_filter *without = open_filter("recent memory=16K seed=10");
 
-    (void)state;
     for (uint64_t i = 0; i < 50000; i++) {
         struct weir_key key = numbered(with, i);
 
@@ -203,11 +193,10 @@ static void a_flood_of_important_keys_acts_as_without_importance(void **state)
     weir_close(without);
 }
 
-static void repeating_one_key_changes_nothing(void **state)
+TEST(repeating_one_key_changes_nothing)
 {
     weir_filter *w = open_filter("recent memory=4K seed=11");
 
-    (void)state;
     for (uint64_t i = 0; i < 1000; i++)
         weir_observe(w, numbered(w, i));
     weir_filter *before = weir_clone(w, NULL);
@@ -218,21 +207,4 @@ static void repeating_one_key_changes_nothing(void **state)
     weir_close(before);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_stream_that_fits_is_remembered_completely),
-        cmocka_unit_test(the_error_is_that_of_full_lines),
-        cmocka_unit_test(keys_within_the_window_are_seen),
-        cmocka_unit_test(a_window_refuses_importance),
-        cmocka_unit_test(a_line_unused_for_2_to_the_16_quarters_is_old),
-        cmocka_unit_test(a_merge_keeps_the_front_of_both_lists),
-        cmocka_unit_test(merging_streams_that_fit_loses_no_key),
-        cmocka_unit_test(keys_aimed_at_one_line_affect_only_that_line),
-        cmocka_unit_test(unimportant_keys_do_not_evict_important_ones),
-        cmocka_unit_test(a_flood_of_important_keys_acts_as_without_importance),
-        cmocka_unit_test(repeating_one_key_changes_nothing),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS("tests")

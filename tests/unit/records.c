@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "cli/progress.h"
-#include "state/lock.h"
+#include "state/replace.h"
 #include "../support/records_model.h"
 
 #define MOST 80

@@ -32,9 +32,8 @@ static void assert_completed(const char *spec, const char *expected)
 
 /* ---- specs ---- */
 
-static void specs_are_completed(void **state)
+TEST(specs_are_completed)
 {
-    (void)state;
     assert_completed("seed=1", "cache memory=1048576 width=20 slots=24 hash=xxh3 seed=1");
     assert_completed("cache memory=1000bit fpr=0.1% seed=1",
                      "cache memory=125 width=15 slots=31 hash=xxh3 seed=1");
@@ -61,9 +60,8 @@ static void specs_are_completed(void **state)
     assert_completed("none seed=1", "none hash=xxh3 seed=1");
 }
 
-static void specs_are_refused(void **state)
+TEST(specs_are_refused)
 {
-    (void)state;
     assert_screen_refused("bloom",
                           "there is no screen 'bloom'; there are cache, dabf, 1bf, strict, none");
     assert_screen_refused("none memory=64", "none has no parameter 'memory'; it takes hash, seed");
@@ -88,11 +86,10 @@ static void specs_are_refused(void **state)
     assert_screen_refused("dabf k=0", "k=0: invalid value; use a whole number from 1 to 32");
 }
 
-static void every_screen_has_a_description(void **state)
+TEST(every_screen_has_a_description)
 {
     size_t i = 0;
 
-    (void)state;
     for (; weir_algorithm_at(WEIR_KIND_SCREEN, i); i++) {
         weir_screen *w;
 
@@ -122,9 +119,8 @@ static void assert_chosen(uint64_t memory, bool listed, uint64_t set, const char
     }
 }
 
-static void a_listed_set_that_fits_is_kept_in_memory(void **state)
+TEST(a_listed_set_that_fits_is_kept_in_memory)
 {
-    (void)state;
     assert_chosen(65536, true, 31620, "strict set=31620 memory=65536",
                   "the store lists its 31620 keys, and 16 bits for each fit the memory");
     assert_chosen(65536, false, 31620, "cache memory=65536", "the store cannot be listed");
@@ -156,9 +152,8 @@ static void assert_always_right(const char *spec)
     counted_free(c);
 }
 
-static void strict_and_none_have_no_errors(void **state)
+TEST(strict_and_none_have_no_errors)
 {
-    (void)state;
     assert_always_right("none seed=1");
     assert_always_right("strict memory=100 set=600 seed=1"); /* far too little memory: it asks the
                                                                 store more often */
@@ -175,7 +170,7 @@ static bool say_member(void *context, const struct weir_bytes *keys, size_t n, u
 
 /* 600 members in 1024 bytes: strict asks the store for them and for the filter's false positives,
  * 0.0014 of the others; 1bf reports the same keys as members and asks for none. */
-static void strict_asks_for_the_members_of_1bf(void **state)
+TEST(strict_asks_for_the_members_of_1bf)
 {
     struct counted c = counted_of(DRAWS, 3000, 0.8, 5);
     struct store s = store_of(&c);
@@ -184,7 +179,6 @@ static void strict_asks_for_the_members_of_1bf(void **state)
     uint8_t *answers = calloc(DRAWS, 1);
     uint64_t members = 0;
 
-    (void)state;
     assert_false(weir_screen_needs_set(one));
     screen_draws(one, &s, 0, DRAWS, 300, answers);
     assert_int_equal(s.calls, 0);
@@ -208,14 +202,13 @@ static void strict_asks_for_the_members_of_1bf(void **state)
 }
 
 /* Built from one key, then from another: the first is no member any more, and the counters stay. */
-static void a_set_can_be_cleared_and_built_again(void **state)
+TEST(a_set_can_be_cleared_and_built_again)
 {
     const char *const holding[] = {"1bf memory=1K set=600 seed=1",
                                    "strict memory=1K set=600 seed=1"};
     const struct weir_bytes old = {"old", 3}, new = {"new", 3};
     uint8_t answer;
 
-    (void)state;
     for (size_t i = 0; i < 2; i++) {
         weir_screen *w;
 
@@ -239,7 +232,7 @@ static void a_set_can_be_cleared_and_built_again(void **state)
 
 /* The same 600 with 64 more lines: each member is confirmed once, and so is each false positive of
  * the filter. */
-static void cached_verdicts_are_confirmed_once(void **state)
+TEST(cached_verdicts_are_confirmed_once)
 {
     struct counted c = counted_of(DRAWS, 3000, 0.8, 5);
     struct store s = store_of(&c);
@@ -247,7 +240,6 @@ static void cached_verdicts_are_confirmed_once(void **state)
     uint8_t *answers = calloc(DRAWS, 1);
     uint64_t different = 0;
 
-    (void)state;
     screen_draws(w, &s, 0, DRAWS, 300, answers);
     for (size_t i = 0; i < DRAWS; i++)
         assert_int_equal(answers[i], store_has(&s, c.draws[i]));
@@ -263,7 +255,7 @@ static void cached_verdicts_are_confirmed_once(void **state)
 }
 
 /* A full filter reports every key as a member: only cached verdicts save lookups. */
-static void with_a_full_filter_strict_equals_cache(void **state)
+TEST(with_a_full_filter_strict_equals_cache)
 {
     struct counted c = counted_of(DRAWS, 3000, 1.1, 5);
     struct store of_strict = store_of(&c), of_cache = store_of(&c);
@@ -271,7 +263,6 @@ static void with_a_full_filter_strict_equals_cache(void **state)
     weir_screen *b = open_screen("cache memory=128 width=32 seed=1", &of_cache);
     uint8_t *answers = calloc(DRAWS, 1);
 
-    (void)state;
     assert_true(weir_screen_stats_of(a).fill == 1);
     for (size_t i = 0; i < DRAWS; i++) {
         screen_draws(a, &of_strict, i, i + 1, 1, answers);
@@ -287,14 +278,13 @@ static void with_a_full_filter_strict_equals_cache(void **state)
     counted_free(c);
 }
 
-static void a_batch_without_lookups_does_not_call_the_store(void **state)
+TEST(a_batch_without_lookups_does_not_call_the_store)
 {
     struct counted c = counted_of(1000, 20, 0.8, 5);
     struct store s = store_of(&c);
     weir_screen *w = open_screen("cache memory=4K seed=1", &s);
     uint8_t *answers = calloc(1000, 1);
 
-    (void)state;
     screen_draws(w, &s, 0, 1000, 1000, answers);
     assert_int_equal(s.calls, 1);
     assert_int_equal(s.asked, 20);
@@ -329,13 +319,12 @@ static bool model_asks(struct pairs *p, uint64_t record, uint64_t window, uint64
 }
 
 /* With enough memory that no key is a false positive. */
-static void the_window_of_dabf_is_two_pairs_flushed_in_turn(void **state)
+TEST(the_window_of_dabf_is_two_pairs_flushed_in_turn)
 {
     static const uint64_t windows[] = {1, 10, 333, 5000, 1000000};
     struct counted c = counted_of(DRAWS, KEYS, 0.6, 4);
     uint8_t *answers = calloc(DRAWS, 1);
 
-    (void)state;
     for (size_t i = 0; i < 5; i++) {
         struct store s = store_of(&c);
         struct pairs p = {0};
@@ -361,7 +350,7 @@ static void the_window_of_dabf_is_two_pairs_flushed_in_turn(void **state)
 
 /* With a borrowed set: no member is missed, few other keys are looked up, and keys added to the
  * screen are members too. */
-static void a_borrowed_set_is_used_with_the_added_keys(void **state)
+TEST(a_borrowed_set_is_used_with_the_added_keys)
 {
     struct counted c = counted_of(DRAWS, KEYS, 0.6, 4);
     uint8_t *answers = calloc(DRAWS, 1);
@@ -371,7 +360,6 @@ static void a_borrowed_set_is_used_with_the_added_keys(void **state)
     weir_builder *b;
     weir_filter *set, *other = open_filter("bloom memory=64 seed=2");
 
-    (void)state;
     assert_int_equal(weir_screen_open(&w, "strict memory=4K seed=1", NULL), WEIR_OK);
     assert_int_equal(weir_build_begin(&b, "fuse bits=16 seed=1", NULL, NULL), WEIR_OK);
     for (uint64_t i = 0; i < KEYS; i++) {
@@ -413,22 +401,4 @@ static void a_borrowed_set_is_used_with_the_added_keys(void **state)
     free(answers);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(specs_are_completed),
-        cmocka_unit_test(specs_are_refused),
-        cmocka_unit_test(every_screen_has_a_description),
-        cmocka_unit_test(a_listed_set_that_fits_is_kept_in_memory),
-        cmocka_unit_test(strict_and_none_have_no_errors),
-        cmocka_unit_test(strict_asks_for_the_members_of_1bf),
-        cmocka_unit_test(a_set_can_be_cleared_and_built_again),
-        cmocka_unit_test(cached_verdicts_are_confirmed_once),
-        cmocka_unit_test(with_a_full_filter_strict_equals_cache),
-        cmocka_unit_test(a_batch_without_lookups_does_not_call_the_store),
-        cmocka_unit_test(the_window_of_dabf_is_two_pairs_flushed_in_turn),
-        cmocka_unit_test(a_borrowed_set_is_used_with_the_added_keys),
-    };
-
-    return cmocka_run_group_tests_name("screens", tests, NULL, NULL);
-}
+RUN_TESTS("screens")

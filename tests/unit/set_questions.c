@@ -34,24 +34,14 @@ static void assert_none_missed(const char *spec)
     weir_close(hashes);
 }
 
-static void fuse_misses_none_of_a_hundred_million(void **state)
+TEST(fuse_misses_none_of_a_hundred_million)
 {
-    (void)state;
     assert_none_missed("fuse bits=8 seed=3");
 }
 
-static void cuckoo_misses_none_of_a_hundred_million(void **state)
+TEST(cuckoo_misses_none_of_a_hundred_million)
 {
-    (void)state;
     assert_none_missed("cuckoo capacity=10M fpr=0.2% seed=3");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(fuse_misses_none_of_a_hundred_million),
-        cmocka_unit_test(cuckoo_misses_none_of_a_hundred_million),
-    };
-
-    return cmocka_run_group_tests_name("set questions", tests, NULL, NULL);
-}
+RUN_TESTS("set questions")

@@ -122,7 +122,6 @@ static void any_number_of_shards_works(void **state)
     enum { KEYS = 40000 };
     uint8_t *verdicts = malloc(KEYS);
 
-    (void)state;
     for (uint32_t n = 1; n <= WEIR_SHARED_SHARDS_MAX; n = n < 4 ? n + 1 : n * 2) {
         struct model m = open_model("recent memory=64K seed=11", n);
         weir_shared *s = open_shared("recent memory=64K seed=11", n);
@@ -148,7 +147,6 @@ static void each_key_can_have_its_own_time(void **state)
     weir_shared *s = open_shared("recent memory=64K span=10s seed=11", SHARDS);
     struct weir_key *keys = stream_of(m.w[0], KEYS, 5);
 
-    (void)state;
     for (uint64_t i = 0; i < KEYS; i++)
         times[i] = START + 4 * i - (i % 7 == 0 ? 900 : 0);
     weir_shared_observe_many_at(s, keys, times, KEYS / 2, verdicts);
@@ -175,7 +173,6 @@ static void a_key_is_deleted_from_its_shard(void **state)
     weir_shared *s = open_shared("counting capacity=10k fpr=1e-6 seed=11", 4);
     bool was_there;
 
-    (void)state;
     for (uint64_t i = 0; i < 1000; i++)
         weir_shared_observe(s, weir_shared_hash(s, &i, sizeof i));
     for (uint64_t i = 0; i < 1000; i += 2) {
@@ -244,7 +241,6 @@ static void threads_with_tickets_equal_one_thread(void **state)
                      .verdicts = verdicts,
                      .reading = PTHREAD_MUTEX_INITIALIZER};
 
-    (void)state;
     run_threads(&w, show_in_turn);
     for (size_t i = 0; i < BATCHES * BATCH; i++)
         if (!is_empty(i / BATCH))
@@ -266,7 +262,6 @@ static void a_batch_begins_and_ends_at_a_time(void **state)
     struct weir_key *keys = stream_of(m.w[0], KEYS, 5);
     uint64_t begin = START, end = START + 4000;
 
-    (void)state;
     for (size_t n = 1; n <= KEYS; n = n == 1 ? KEYS : n + 1) {
         struct weir_shared_batch b = {.size = sizeof b,
                                       .keys = keys,
@@ -306,7 +301,6 @@ static void a_batch_can_ask_and_forget(void **state)
     static const uint8_t expected[] = {WEIR_NEW,  WEIR_NEW, WEIR_SEEN,
                                        WEIR_SEEN, WEIR_NEW, WEIR_NEW};
 
-    (void)state;
     for (uint64_t i = 0; i < KEYS; i++)
         keys[i] = weir_shared_hash(s, &i, sizeof i);
     for (size_t step = 0; step < sizeof steps / sizeof *steps; step++) {
@@ -353,7 +347,6 @@ static void each_key_is_new_for_one_thread_only(void **state)
                      .reading = PTHREAD_MUTEX_INITIALIZER};
     struct weir_stats stats;
 
-    (void)state;
     for (uint64_t i = 0; i < KEYS; i++)
         keys[i] = weir_shared_hash(w.s, &i, sizeof i);
     run_threads(&w, show_all);
@@ -396,7 +389,6 @@ static void a_filter_in_use_can_be_measured_and_saved(void **state)
                      .reading = PTHREAD_MUTEX_INITIALIZER};
     struct weir_key *keys = stream_of(weir_shared_shard(w.s, 0), BATCHES * BATCH, 5);
 
-    (void)state;
     w.keys = keys;
     w.next = 0;
     run_threads(&w, measure_and_save);
@@ -444,7 +436,6 @@ static void stats_are_those_of_all_shards(void **state)
     double fill = 0;
     uint64_t shown = 0;
 
-    (void)state;
     for (uint64_t i = 0; i < 20000; i++)
         weir_shared_observe(s, weir_shared_hash(s, &i, sizeof i));
     weir_shared_measure(s, &all, sizeof all);
@@ -479,7 +470,6 @@ static void specs_that_cannot_be_shared_are_refused(void **state)
     struct weir_error error;
     weir_shared *s;
 
-    (void)state;
     refuse_join(a, b, WEIR_MISMATCH, "seed=1 and seed=2");
     assert_int_equal(weir_shared_join(&s, &a, 0, NULL, &error), WEIR_BAD_CONFIG);
     assert_int_equal(weir_shared_open(&s, "", 257, NULL, &error), WEIR_BAD_CONFIG);
@@ -500,7 +490,6 @@ static void zero_shards_choose_a_suitable_number(void **state)
 {
     weir_shared *s = open_shared("recent memory=1M", 0);
 
-    (void)state;
     assert_int_equal(weir_shared_shards(s), 8);
     weir_shared_close(s);
 }
@@ -532,7 +521,6 @@ static void a_batch_uses_little_stack(void **state)
     pthread_t thread;
     size_t unused = 0;
 
-    (void)state;
     memset(stack, 0xa5, sizeof stack);
     pthread_attr_init(&attributes);
     assert_int_equal(pthread_attr_setstack(&attributes, stack, sizeof stack), 0);

@@ -54,11 +54,10 @@ static void assert_ceiling(const char *name, double fpr)
     weir_close(w);
 }
 
-static void fpr_is_a_maximum_and_nearly_reached(void **state)
+TEST(fpr_is_a_maximum_and_nearly_reached)
 {
     static const double rates[] = {0.3, 0.05, 0.004};
 
-    (void)state;
     for (size_t i = 0; weir_algorithm_at(WEIR_KIND_FILTER, i); i++)
         for (size_t j = 0; j < sizeof rates / sizeof *rates; j++)
             if (weir_find_parameter(WEIR_KIND_FILTER, weir_algorithm_at(WEIR_KIND_FILTER, i)->name,
@@ -70,14 +69,13 @@ static void fpr_is_a_maximum_and_nearly_reached(void **state)
 /* The fill of a single array of rsbf rises until every new key replaces another. Without that
  * limit, an error of 0.65 rose to 0.84 and stayed there. The maximum for one array differs from
  * that for two. */
-static void fpr_is_kept_by_rsbf_with_one_array(void **state)
+TEST(fpr_is_kept_by_rsbf_with_one_array)
 {
     static const char *const one[] = {"0.841", "0.746 p-star=0.3", "0.96 p-star=1e-9"};
     static const char *const two[] = {"0.65", "0.8", "0.7 p-star=0.3", "0.95 p-star=0"};
     struct weir_error error;
     weir_filter *none;
 
-    (void)state;
     for (size_t i = 0; i < sizeof one / sizeof *one; i++) {
         weir_filter *w = open_filtered("rsbf memory=512 seed=3 fpr=%s", one[i]);
         struct course c = course_of(w, 400000);
@@ -100,11 +98,10 @@ static void fpr_is_kept_by_rsbf_with_one_array(void **state)
 
 /* The draws of ibf-h are capped; when cells to decrement are rare, it must decrement more of them.
  * Without that, an error of 0.001 became 0.068. */
-static void fpr_is_kept_by_ibf_h_if_cells_to_decrement_are_rare(void **state)
+TEST(fpr_is_kept_by_ibf_h_if_cells_to_decrement_are_rare)
 {
     weir_filter *w = open_filter("ibf-h memory=8K k=3 cell=4 fpr=0.001 importance=0-1 seed=3");
 
-    (void)state;
     assert_true(course_of(w, 200000).mean < 0.00103);
     weir_close(w);
 }
@@ -131,12 +128,11 @@ static void assert_about(uint64_t value, double expected)
 }
 
 /* m = -n ln p / (ln 2)^2 and k = (m/n) ln 2; rounding k costs up to 1 %. */
-static void bloom_is_sized_by_any_two_of_three(void **state)
+TEST(bloom_is_sized_by_any_two_of_three)
 {
     double bits = -10000 * log(0.01) / (M_LN2 * M_LN2);
     struct sized s = size_of("bloom capacity=10k fpr=1%");
 
-    (void)state;
     assert_about(s.memory, bits);
     assert_int_equal(s.k, 7);
     s = size_of("bloom memory=12K fpr=1%");
@@ -151,22 +147,20 @@ static void bloom_is_sized_by_any_two_of_three(void **state)
     assert_int_equal(s.capacity, 0);
 }
 
-static void a_chosen_k_is_kept_and_costs_memory(void **state)
+TEST(a_chosen_k_is_kept_and_costs_memory)
 {
     struct sized s = size_of("bloom capacity=10k fpr=1% k=2");
 
-    (void)state;
     assert_int_equal(s.k, 2);
     assert_about(s.memory, -20000 / log(1 - sqrt(0.01)));
     s = size_of("bloom memory=12K fpr=1% k=1");
     assert_about(s.capacity, 12 * 8192 * -log(0.99));
 }
 
-static void counting_needs_as_many_cells_as_bloom_bits(void **state)
+TEST(counting_needs_as_many_cells_as_bloom_bits)
 {
     struct sized plain = size_of("bloom capacity=10k fpr=1%");
 
-    (void)state;
     assert_int_equal(size_of("counting capacity=10k fpr=1%").memory, 4 * plain.memory);
     assert_int_equal(size_of("counting capacity=10k fpr=1% cell=3").memory, 3 * plain.memory);
     assert_int_equal(size_of("counting memory=48K fpr=1%").capacity,
@@ -176,12 +170,11 @@ static void counting_needs_as_many_cells_as_bloom_bits(void **state)
 
 /* The spelling dictionary of Rivera's lecture (papers/lectures.c): 25,000 words in 25 KB with k=5,
  * about 2 %. */
-static void bloom_has_the_error_of_the_lecture(void **state)
+TEST(bloom_has_the_error_of_the_lecture)
 {
     weir_filter *w = open_filter("bloom memory=25000 k=5 seed=1");
     double seen = 0;
 
-    (void)state;
     for (uint64_t i = 0; i < 25000; i++)
         weir_observe(w, numbered(w, i));
     for (uint64_t i = 0; i < 100000; i++)
@@ -244,11 +237,10 @@ static const char *const windows[] = {
     "apbf memory=4K k=32 slices=96",
 };
 
-static void a_window_that_would_fill_the_filter_is_refused(void **state)
+TEST(a_window_that_would_fill_the_filter_is_refused)
 {
     static const char *const filters[] = {"two-buffer", "apbf"};
 
-    (void)state;
     for (size_t i = 0; i < 2; i++) {
         char spec[SPEC], expected[SPEC];
         struct weir_error error;
@@ -264,9 +256,8 @@ static void a_window_that_would_fill_the_filter_is_refused(void **state)
     }
 }
 
-static void the_latest_window_records_are_always_seen(void **state)
+TEST(the_latest_window_records_are_always_seen)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof windows / sizeof *windows; i++) {
         char spec[SPEC];
 
@@ -294,21 +285,19 @@ static void assert_window_ends(const char *spec, uint64_t gone)
     weir_close(w);
 }
 
-static void older_keys_are_forgotten(void **state)
+TEST(older_keys_are_forgotten)
 {
-    (void)state;
     assert_window_ends("two-buffer window=500 fpr=1e-4 seed=1", 1000);
     assert_window_ends("apbf window=500 slices=10 fpr=1e-4 seed=1", 500 + 16 * 50);
 }
 
-static void windows_are_sized_by_memory_or_fpr(void **state)
+TEST(windows_are_sized_by_memory_or_fpr)
 {
     weir_filter *one = open_filter("two-buffer memory=64K fpr=1%");
     weir_filter *two = open_filtered("two-buffer window=%d fpr=1%%", (int)one->config.window);
     weir_filter *three = open_filter("apbf memory=64K fpr=1%");
     weir_filter *four = open_filtered("apbf window=%d fpr=1%%", (int)three->config.window);
 
-    (void)state;
     assert_about(two->config.memory, 64 * 8192);
     assert_about(four->config.memory, 64 * 8192);
     assert_int_equal(one->config.k, two->config.k);
@@ -324,7 +313,7 @@ static void windows_are_sized_by_memory_or_fpr(void **state)
 
 /* The published pairs keep the error rate at the start of a generation. weir keeps it to the end,
  * which costs one slice. */
-static void apbf_has_one_slice_less_than_published(void **state)
+TEST(apbf_has_one_slice_less_than_published)
 {
     static const struct {
         double error;
@@ -334,29 +323,10 @@ static void apbf_has_one_slice_less_than_published(void **state)
                  {1e-2, 12, 88}, {1e-3, 10, 7}, {1e-3, 11, 9}, {1e-3, 12, 14}, {1e-3, 13, 23},
                  {1e-3, 14, 40}, {1e-3, 15, 74}};
 
-    (void)state;
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
         assert_int_equal(apbf_max_slices(pairs[i].error, pairs[i].k, 96), pairs[i].l - 1);
         assert_int_equal(apbf_min_k(pairs[i].error, pairs[i].l - 1, 32), pairs[i].k);
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(fpr_is_a_maximum_and_nearly_reached),
-        cmocka_unit_test(fpr_is_kept_by_rsbf_with_one_array),
-        cmocka_unit_test(fpr_is_kept_by_ibf_h_if_cells_to_decrement_are_rare),
-        cmocka_unit_test(bloom_is_sized_by_any_two_of_three),
-        cmocka_unit_test(a_chosen_k_is_kept_and_costs_memory),
-        cmocka_unit_test(counting_needs_as_many_cells_as_bloom_bits),
-        cmocka_unit_test(bloom_has_the_error_of_the_lecture),
-        cmocka_unit_test(a_window_that_would_fill_the_filter_is_refused),
-        cmocka_unit_test(the_latest_window_records_are_always_seen),
-        cmocka_unit_test(older_keys_are_forgotten),
-        cmocka_unit_test(windows_are_sized_by_memory_or_fpr),
-        cmocka_unit_test(apbf_has_one_slice_less_than_published),
-    };
-
-    return cmocka_run_group_tests_name("sizing", tests, NULL, NULL);
-}
+RUN_TESTS("sizing")

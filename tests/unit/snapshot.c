@@ -74,37 +74,32 @@ static void forge_words(struct blob b)
     with_forged_words(b, try_to_use, NULL);
 }
 
-static void every_prefix_is_refused(void **state)
+TEST(every_prefix_is_refused)
 {
-    (void)state;
     with_every_filter(every_prefix);
 }
 
-static void every_flipped_bit_is_detected(void **state)
+TEST(every_flipped_bit_is_detected)
 {
-    (void)state;
     with_every_filter(every_flip);
 }
 
-static void every_flipped_bit_with_valid_checksum_is_refused_or_usable(void **state)
+TEST(every_flipped_bit_with_valid_checksum_is_refused_or_usable)
 {
-    (void)state;
     with_every_filter(every_sealed_flip);
 }
 
-static void forged_counters_are_refused_or_usable(void **state)
+TEST(forged_counters_are_refused_or_usable)
 {
-    (void)state;
     with_every_filter(forge_words);
 }
 
-static void bytes_after_a_part_are_ignored(void **state)
+TEST(bytes_after_a_part_are_ignored)
 {
     weir_filter *w = golden_filter("sbf"), *again;
     struct blob b = blob_of(w);
     size_t whole = b.size, used = 0;
 
-    (void)state;
     blob_sink(&b, "any bytes", 9);
     assert_int_equal(weir_load_buffer(&again, b.data, b.size, &used, NULL, NULL), WEIR_OK);
     assert_int_equal(used, whole);
@@ -113,12 +108,11 @@ static void bytes_after_a_part_are_ignored(void **state)
     blob_free(b);
 }
 
-static void other_files_versions_and_kinds_have_different_errors(void **state)
+TEST(other_files_versions_and_kinds_have_different_errors)
 {
     weir_filter *w = golden_filter("bloom");
     struct blob b = blob_of(w), note = {NULL, 0}, empty = {NULL, 0};
 
-    (void)state;
     assert_not_loaded(empty, "this is not saved by weir: it does not begin with WEIR");
     assert_not_loaded((struct blob){(uint8_t *)"#!/bin/sh", 9},
                       "this is not saved by weir: it does not begin with WEIR");
@@ -149,12 +143,11 @@ static struct blob empty_head(uint64_t cells)
     return b;
 }
 
-static void a_length_near_the_integer_limit_is_refused(void **state)
+TEST(a_length_near_the_integer_limit_is_refused)
 {
     static const uint64_t lengths[] = {UINT64_MAX,      UINT64_MAX - 7,    UINT64_MAX - 63,
                                        UINT64_MAX - 64, UINT64_C(1) << 63, UINT64_C(1) << 57};
 
-    (void)state;
     for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
         struct blob b = empty_head(lengths[i]);
 
@@ -168,7 +161,7 @@ static void a_length_near_the_integer_limit_is_refused(void **state)
 
 /* With valid checksums: a total length that differs from the sum, lengths beyond the head, an
  * impossible shard, flags of a later version. */
-static void a_contradictory_head_is_refused(void **state)
+TEST(a_contradictory_head_is_refused)
 {
     static const struct {
         size_t at;
@@ -177,7 +170,6 @@ static void a_contradictory_head_is_refused(void **state)
                  {20, 1}, {20, UINT32_MAX}, {32, 1},          {36, 0},   {40, 1},
                  {44, 1}, {56, 1},          {56, UINT32_MAX}, {60, 1}};
 
-    (void)state;
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         struct part_head h = {.kind = WEIR_PART_FILTER, .shards = 1, .cells = 64};
         struct blob b =
@@ -190,18 +182,4 @@ static void a_contradictory_head_is_refused(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_prefix_is_refused),
-        cmocka_unit_test(every_flipped_bit_is_detected),
-        cmocka_unit_test(every_flipped_bit_with_valid_checksum_is_refused_or_usable),
-        cmocka_unit_test(forged_counters_are_refused_or_usable),
-        cmocka_unit_test(bytes_after_a_part_are_ignored),
-        cmocka_unit_test(other_files_versions_and_kinds_have_different_errors),
-        cmocka_unit_test(a_length_near_the_integer_limit_is_refused),
-        cmocka_unit_test(a_contradictory_head_is_refused),
-    };
-
-    return cmocka_run_group_tests_name("snapshot", tests, NULL, NULL);
-}
+RUN_TESTS("snapshot")

@@ -32,9 +32,8 @@ static void check(const weir_sketch *s, const struct counted *c)
     free(list);
 }
 
-static void bounds_hold_and_no_heavy_key_is_missed(void **state)
+TEST(bounds_hold_and_no_heavy_key_is_missed)
 {
-    (void)state;
     for (size_t i = 0; i < 4; i++) {
         struct counted c = counted_of(sized(200000), 20000, alphas[i], 5 + i);
         weir_sketch *s = open_sketch("top keys=300 seed=7");
@@ -49,13 +48,12 @@ static void bounds_hold_and_no_heavy_key_is_missed(void **state)
     }
 }
 
-static void top_lists_the_most_frequent_keys_first(void **state)
+TEST(top_lists_the_most_frequent_keys_first)
 {
     struct counted c = counted_of(sized(500000), 50000, 1.0, 21);
     weir_sketch *s = open_sketch("top keys=1000 seed=7");
     struct weir_heavy list[20];
 
-    (void)state;
     show_draws(s, &c, 0, c.n);
     assert_int_equal(weir_sketch_top(s, list, 20), 20);
     size_t right = 0;
@@ -67,9 +65,8 @@ static void top_lists_the_most_frequent_keys_first(void **state)
     counted_free(c);
 }
 
-static void bounds_hold_after_merges(void **state)
+TEST(bounds_hold_after_merges)
 {
-    (void)state;
     for (size_t i = 0; i < 4; i++) {
         struct counted c = counted_of(60000, 8000, alphas[i], 31 + i);
         weir_sketch *parts[4];
@@ -94,13 +91,12 @@ static void bounds_hold_after_merges(void **state)
     }
 }
 
-static void bounds_hold_with_weights(void **state)
+TEST(bounds_hold_with_weights)
 {
     struct counted c = counted_of(30000, 5000, 0.8, 41);
     weir_sketch *s = open_sketch("top keys=150 seed=7");
     uint64_t total = 0;
 
-    (void)state;
     memset(c.exact, 0, c.universe * sizeof *c.exact);
     for (size_t i = 0; i < c.n; i++) {
         uint64_t amount = 1 + bits_fold(i, RNG_STEP) % 1500;
@@ -118,7 +114,7 @@ static void bounds_hold_with_weights(void **state)
 
 /* Keys of 0 to 200 bytes with all byte values: fewer fit, and the bounds hold. The model is a plain
  * array. */
-static void keys_of_any_bytes_and_length_are_stored_completely(void **state)
+TEST(keys_of_any_bytes_and_length_are_stored_completely)
 {
     enum { KEYS = 200 };
     static uint8_t names[KEYS][KEYS];
@@ -126,7 +122,6 @@ static void keys_of_any_bytes_and_length_are_stored_completely(void **state)
     weir_sketch *s = open_sketch("top keys=100 memory=10K seed=7");
     struct rng r = rng_at(9, 9);
 
-    (void)state;
     for (size_t i = 0; i < KEYS; i++)
         for (size_t j = 0; j < i; j++)
             names[i][j] = (uint8_t)(j == 0 ? i : rng_next(&r));
@@ -146,12 +141,11 @@ static void keys_of_any_bytes_and_length_are_stored_completely(void **state)
     weir_sketch_close(s);
 }
 
-static void a_key_too_long_for_the_arena_is_reported(void **state)
+TEST(a_key_too_long_for_the_arena_is_reported)
 {
     static char longest[4096];
     weir_sketch *s = open_sketch("top keys=10 memory=2K seed=7");
 
-    (void)state;
     weir_sketch_add(s, (struct weir_bytes){"a", 1}, 3);
     weir_sketch_add(s, (struct weir_bytes){longest, sizeof longest}, 5);
     assert_int_equal(weir_sketch_stats_of(s).too_long, 5);
@@ -161,12 +155,11 @@ static void a_key_too_long_for_the_arena_is_reported(void **state)
     weir_sketch_close(s);
 }
 
-static void a_sketch_that_is_not_full_counts_exactly(void **state)
+TEST(a_sketch_that_is_not_full_counts_exactly)
 {
     struct counted c = counted_of(5000, 99, 1.0, 51);
     weir_sketch *s = open_sketch("top keys=100 seed=7");
 
-    (void)state;
     show_draws(s, &c, 0, c.n);
     for (size_t i = 0; i < c.universe; i++) {
         struct weir_estimate e = weir_sketch_ask(s, name_of(&c, i));
@@ -178,17 +171,4 @@ static void a_sketch_that_is_not_full_counts_exactly(void **state)
     counted_free(c);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(bounds_hold_and_no_heavy_key_is_missed),
-        cmocka_unit_test(top_lists_the_most_frequent_keys_first),
-        cmocka_unit_test(bounds_hold_after_merges),
-        cmocka_unit_test(bounds_hold_with_weights),
-        cmocka_unit_test(keys_of_any_bytes_and_length_are_stored_completely),
-        cmocka_unit_test(a_key_too_long_for_the_arena_is_reported),
-        cmocka_unit_test(a_sketch_that_is_not_full_counts_exactly),
-    };
-
-    return cmocka_run_group_tests_name("top", tests, NULL, NULL);
-}
+RUN_TESTS("top")

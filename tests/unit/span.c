@@ -15,7 +15,6 @@ static void keys_within_the_span_are_seen(void **state)
     weir_filter *w = open_filter("recent memory=64K width=24 span=10m seed=1");
     uint64_t late = 0;
 
-    (void)state;
     for (uint64_t second = 0; second < 3600; second++) {
         weir_advance(w, START + 1000 * second);
         assert_int_equal(weir_observe(w, numbered(w, second)), WEIR_NEW);
@@ -69,20 +68,17 @@ static void assert_keeps_its_span(uint64_t span, uint64_t keys, bool refresh)
 
 static void a_repeat_renews_a_key(void **state)
 {
-    (void)state;
     assert_keeps_its_span(10 * MINUTE, KEYS, true);
 }
 
 static void with_refresh_no_a_repeat_does_not_renew(void **state)
 {
-    (void)state;
     assert_keeps_its_span(10 * MINUTE, KEYS, false);
 }
 
 /* For most of them a quarter is not a whole number of milliseconds. */
 static void short_spans_are_exact_to_the_millisecond(void **state)
 {
-    (void)state;
     for (uint64_t span = 4; span <= 50; span++) {
         assert_keeps_its_span(span, 2 * span, true);
         assert_keeps_its_span(span, 2 * span, false);
@@ -98,7 +94,6 @@ static void a_window_without_refresh_starts_at_the_first_record(void **state)
     weir_filter *w = open_filter("recent memory=64K width=32 window=1000 refresh=no seed=1");
     uint64_t passed = 0, last = 0;
 
-    (void)state;
     for (uint64_t i = 1; i < 20000; i++) {
         if (weir_observe(w, numbered(w, i % 10 ? 10 + i : 0)) == WEIR_SEEN || i % 10)
             continue;
@@ -115,7 +110,6 @@ static void keys_that_were_evicted_early_are_counted(void **state)
     weir_filter *w = open_filter("recent memory=4K width=16 span=10m seed=1"), *one;
     uint64_t missed = 0;
 
-    (void)state;
     weir_advance(w, START);
     for (uint64_t i = 0; i < 10000; i++)
         weir_observe(w, numbered(w, i));
@@ -133,7 +127,6 @@ static void without_advance_no_time_passes(void **state)
 {
     weir_filter *w = open_filter("recent memory=64K span=4ms seed=1");
 
-    (void)state;
     for (uint64_t i = 0; i < 5000; i++)
         weir_observe(w, numbered(w, i));
     weir_advance(w, START); /* the start: keys observed before it count as observed now */
@@ -146,7 +139,6 @@ static void a_long_pause_evicts_all_keys_and_a_step_back_none(void **state)
 {
     weir_filter *w = open_filter("recent memory=64K span=10m seed=1");
 
-    (void)state;
     weir_advance(w, START);
     weir_observe(w, numbered(w, 1));
     weir_advance(w, START + 9 * MINUTE);
@@ -168,7 +160,6 @@ static void a_jump_of_any_length_evicts_all_keys(void **state)
     weir_filter *w = open_filter("recent memory=4K width=32 span=4s seed=1");
     uint64_t now = START, x = 1;
 
-    (void)state;
     weir_advance(w, now);
     for (uint64_t round = 0; round < 3000; round++) {
         x = x * 6364136223846793005u + 1442695040888963407u;
@@ -189,7 +180,6 @@ static void time_continues_after_saving(void **state)
     static uint8_t bytes[1 << 17];
     weir_filter *w = open_filter("recent memory=64K span=10m seed=1"), *again;
 
-    (void)state;
     weir_advance(w, START);
     weir_observe(w, numbered(w, 1));
     weir_advance(w, START + 5 * MINUTE);
@@ -207,7 +197,6 @@ static void other_filters_ignore_advance(void **state)
 {
     weir_filter *w = open_filter("two-buffer memory=1K seed=1"), *twin = weir_clone(w, NULL);
 
-    (void)state;
     weir_advance(w, START);
     assert_memory_equal(w->cells, twin->cells, w->stride);
     weir_close(w);
@@ -231,7 +220,6 @@ static void span_refuses_incompatible_parameters(void **state)
                             "5m, 2h, 1d"},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         struct weir_error error;
         weir_filter *w;

@@ -50,7 +50,6 @@ PROPERTY(what_is_completed_is_what_would_be_opened)
 
 static void specs_of_sketches_and_screens_are_completed(void **state)
 {
-    (void)state;
     assert_completed(WEIR_KIND_SKETCH, "top memory=1M seed=1",
                      "top memory=1048576 keys=10081 hash=xxh3 seed=1");
     assert_completed(WEIR_KIND_SCREEN, "seed=7",
@@ -61,7 +60,6 @@ static void each_completion_without_a_seed_gets_another_one(void **state)
 {
     char a[WEIR_SPEC_MAX], b[WEIR_SPEC_MAX];
 
-    (void)state;
     assert_int_equal(weir_spec_complete(WEIR_KIND_FILTER, NULL, a, sizeof a, NULL), WEIR_OK);
     assert_int_equal(weir_spec_complete(WEIR_KIND_FILTER, NULL, b, sizeof b, NULL), WEIR_OK);
     assert_string_not_equal(a, b);
@@ -72,7 +70,6 @@ static void completion_and_open_reject_the_same_specs(void **state)
     char buffer[WEIR_SPEC_MAX];
     struct weir_error error;
 
-    (void)state;
     assert_int_equal(
         weir_spec_complete(WEIR_KIND_SKETCH, "top keys=x", buffer, sizeof buffer, &error),
         WEIR_BAD_CONFIG);
@@ -95,7 +92,6 @@ static void an_unknown_kind_has_no_algorithms(void **state)
     struct weir_error error;
     uint64_t traits;
 
-    (void)state;
     assert_null(weir_algorithm_at(kind, 0));
     assert_null(weir_parameter_at(kind, 0, 0));
     assert_null(weir_find_algorithm(kind, "weir"));
@@ -113,7 +109,6 @@ static void a_parameter_is_read_from_a_spec(void **state)
     char value[8];
     uint64_t number;
 
-    (void)state;
     assert_int_equal(weir_spec_get(spec, "importance", value, sizeof value), 4);
     assert_string_equal(value, "1-50");
     assert_int_equal(weir_spec_get(spec, "memory", value, 3), 7);
@@ -131,7 +126,6 @@ static void a_parameter_is_read_from_a_spec(void **state)
 
 static void an_algorithm_is_found_by_the_name_in_its_spec(void **state)
 {
-    (void)state;
     assert_string_equal(weir_find_algorithm(WEIR_KIND_FILTER, "bloom k=nonsense")->name, "bloom");
     assert_ptr_equal(weir_find_algorithm(WEIR_KIND_FILTER, ""),
                      weir_algorithm_at(WEIR_KIND_FILTER, 0));
@@ -164,7 +158,6 @@ static void sizes_are_divided_among_shards(void **state)
     char share[WEIR_SPEC_MAX];
     struct weir_error error;
 
-    (void)state;
     assert_share("bloom memory=1001 k=4 seed=1", 4, "bloom memory=250 k=4 hash=xxh3 seed=1");
     assert_share("bloom memory=8001bit k=4 seed=1", 2, "bloom memory=500 k=4 hash=xxh3 seed=1");
     assert_share("two-buffer memory=64K k=4 window=3 seed=1", 4,
@@ -218,7 +211,6 @@ static void every_filter_can_be_divided(void **state)
     char spec[SPEC], whole[WEIR_SPEC_MAX];
     size_t checked = 0;
 
-    (void)state;
     for (size_t i = 0; weir_algorithm_at(WEIR_KIND_FILTER, i); i++)
         for (size_t j = 0; j < sizeof sizes / sizeof *sizes; j++)
             for (size_t k = 0; k < sizeof others / sizeof *others; k++) {
@@ -255,7 +247,6 @@ PROPERTY(traits_are_what_the_filter_does)
  * ones; a filter for unbounded streams has forgotten some of them and still reports new keys. */
 static void filters_keep_or_forget_as_their_traits_state(void **state)
 {
-    (void)state;
     for (size_t i = 0; weir_algorithm_at(WEIR_KIND_FILTER, i); i++) {
         uint64_t traits = weir_algorithm_at(WEIR_KIND_FILTER, i)->traits, missed = 0;
 
@@ -278,7 +269,6 @@ static void filters_keep_or_forget_as_their_traits_state(void **state)
 
 static void traits_follow_the_parameters(void **state)
 {
-    (void)state;
     uint64_t plain = traits_of(WEIR_KIND_FILTER, "recent"),
              windowed = traits_of(WEIR_KIND_FILTER, "recent window=1000"),
              timed = traits_of(WEIR_KIND_FILTER, "recent span=1h"),
@@ -299,7 +289,6 @@ static void traits_follow_the_parameters(void **state)
 
 static void sketches_match_their_traits(void **state)
 {
-    (void)state;
     for (size_t i = 0; weir_algorithm_at(WEIR_KIND_SKETCH, i); i++) {
         const char *name = weir_algorithm_at(WEIR_KIND_SKETCH, i)->name;
         uint64_t traits = traits_of(WEIR_KIND_SKETCH, name);
@@ -333,7 +322,6 @@ static bool never_asked(void *context, const struct weir_bytes *keys, size_t n, 
 
 static void screens_match_their_traits(void **state)
 {
-    (void)state;
     for (size_t i = 0; weir_algorithm_at(WEIR_KIND_SCREEN, i); i++) {
         const char *name = weir_algorithm_at(WEIR_KIND_SCREEN, i)->name;
         uint64_t traits = traits_of(WEIR_KIND_SCREEN, name);
@@ -366,7 +354,6 @@ static void invalid_streams_have_the_same_messages(void **state)
     struct weir_stream s;
     struct weir_error error;
 
-    (void)state;
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
         assert_int_equal(weir_stream_read(&s, sizeof s, refused[i][0], &error), WEIR_BAD_CONFIG);
         assert_string_equal(error.text, refused[i][1]);
@@ -426,7 +413,6 @@ static void a_saved_spec_is_only_accepted_as_written(void **state)
 {
     struct thing t;
 
-    (void)state;
     assert_restored("thing n=3 seed=1", 0);
     assert_restored("thing n=3 pace=fast seed=1", 1);
     assert_false(spec_restore(&things, "thing n=3 pace=slow seed=1", &t)); /* zero is not written */
@@ -441,7 +427,6 @@ static void parameters_that_a_saved_spec_lacks_are_zero(void **state)
     struct planned p;
     const char *golden = "recent memory=200 width=16 slots=31 importance=none hash=xxh3 seed=2012";
 
-    (void)state;
     assert_true(spec_restore(&filter_grammar, golden, &p));
     assert_int_equal(p.config.enter, 0);
     assert_int_equal(p.config.refresh, 0);
@@ -466,7 +451,6 @@ static void structs_of_other_versions_are_accepted(void **state)
     } p, q;
     struct weir_error error;
 
-    (void)state;
     memset(&later, 0xff, sizeof later);
     assert_int_equal(weir_stream_read(&later.known, sizeof later, "uniform:n=1k", NULL), WEIR_OK);
     assert_true(later.known.size == sizeof later && later.more == 0);
@@ -509,7 +493,6 @@ static void a_struct_can_grow_without_recompiling_callers(void **state)
     } from = {.first = 7, .later = 9}, to;
     struct caller_struct what = {"grown", sizeof to, UP_TO_MEMBER(struct grown, first)};
 
-    (void)state;
     from.size = what.first;
     memset(&to, 0xff, sizeof to);
     assert_int_equal(caller_struct_copy(&to, what, &from, NULL), WEIR_OK);

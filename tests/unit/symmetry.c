@@ -92,9 +92,8 @@ static void assert_saves_and_loads(const void *handle, const struct subject *s)
 
 /* ---- sketches ---- */
 
-static void a_sketch_saves_and_loads_like_a_filter(void **state)
+TEST(a_sketch_saves_and_loads_like_a_filter)
 {
-    (void)state;
     for (size_t i = 0; golden_sketch(i); i++) {
         weir_sketch *s = golden_counted(golden_sketch(i));
 
@@ -106,11 +105,10 @@ static void a_sketch_saves_and_loads_like_a_filter(void **state)
 
 /* ---- screens ---- */
 
-static void a_screen_saves_and_loads_like_a_filter(void **state)
+TEST(a_screen_saves_and_loads_like_a_filter)
 {
     const struct weir_algorithm *about;
 
-    (void)state;
     for (size_t i = 0; (about = weir_algorithm_at(WEIR_KIND_SCREEN, i)); i++) {
         weir_screen *s = golden_screen(about->name);
 
@@ -120,11 +118,10 @@ static void a_screen_saves_and_loads_like_a_filter(void **state)
     }
 }
 
-static void a_screen_is_cloned_and_cleared(void **state)
+TEST(a_screen_is_cloned_and_cleared)
 {
     const struct weir_algorithm *about;
 
-    (void)state;
     for (size_t i = 0; (about = weir_algorithm_at(WEIR_KIND_SCREEN, i)); i++) {
         weir_screen *s = golden_screen(about->name), *twin = weir_screen_clone(s, NULL), *fresh;
         char config[SPEC];
@@ -186,15 +183,14 @@ static void answers_are_merged(const char *spec)
     counted_free(c);
 }
 
-static void screens_are_merged(void **state)
+TEST(screens_are_merged)
 {
-    (void)state;
     sets_are_merged("1bf memory=256 seed=3 set=200");
     sets_are_merged("strict memory=256 seed=3 set=200");
     answers_are_merged("dabf memory=64K seed=3");
 }
 
-static void merging_is_refused_with_a_reason(void **state)
+TEST(merging_is_refused_with_a_reason)
 {
     static const char *const refused[] = {"cache memory=1K seed=1",
                                           "strict memory=1K verdicts=64 seed=1",
@@ -203,7 +199,6 @@ static void merging_is_refused_with_a_reason(void **state)
     weir_screen *a, *b;
     uint64_t traits;
 
-    (void)state;
     for (size_t i = 0; i < 3; i++) {
         assert_int_equal(weir_screen_open(&a, refused[i], NULL), WEIR_OK);
         assert_int_equal(weir_screen_merge(a, a, &error), WEIR_UNSUPPORTED);
@@ -271,19 +266,18 @@ static void ends_at(const char *spec, size_t at)
     weir_screen_close(shorter);
 }
 
-static void a_store_can_end_a_check(void **state)
+TEST(a_store_can_end_a_check)
 {
     static const char *const specs[] = {"cache memory=4K seed=1", "dabf memory=4K seed=1",
                                         "strict memory=4K seed=1", "none seed=1"};
 
-    (void)state;
     for (size_t i = 0; i < 4; i++)
         for (size_t at = 0; at < BATCH; at += 13)
             ends_at(specs[i], at);
 }
 
 /* More keys than a batch has: those of the next batch are not looked up. */
-static void an_ended_check_stays_ended(void **state)
+TEST(an_ended_check_stays_ended)
 {
     size_t n = WEIR_SCREEN_BATCH + 5;
     uint64_t *numbers = calloc(n, sizeof *numbers);
@@ -292,7 +286,6 @@ static void an_ended_check_stays_ended(void **state)
     struct ending ends = {.ends_at = 7};
     weir_screen *s;
 
-    (void)state;
     for (size_t i = 0; i < n; i++) {
         numbers[i] = i;
         keys[i] = (struct weir_bytes){&numbers[i], sizeof *numbers};
@@ -308,17 +301,4 @@ static void an_ended_check_stays_ended(void **state)
     free(answers);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_sketch_saves_and_loads_like_a_filter),
-        cmocka_unit_test(a_screen_saves_and_loads_like_a_filter),
-        cmocka_unit_test(a_screen_is_cloned_and_cleared),
-        cmocka_unit_test(screens_are_merged),
-        cmocka_unit_test(merging_is_refused_with_a_reason),
-        cmocka_unit_test(a_store_can_end_a_check),
-        cmocka_unit_test(an_ended_check_stays_ended),
-    };
-
-    return cmocka_run_group_tests_name("symmetry", tests, NULL, NULL);
-}
+RUN_TESTS("symmetry")

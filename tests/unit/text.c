@@ -26,9 +26,8 @@ static void assert_not_read(bool (*reader)(struct span, uint64_t *), const char 
         fail_msg("'%s' is taken, as %llu", text, (unsigned long long)got);
 }
 
-static void sizes_are_powers_of_1024_and_bits(void **state)
+TEST(sizes_are_powers_of_1024_and_bits)
 {
-    (void)state;
     assert_read(span_size, "64", 512);
     assert_read(span_size, "1K", 8192);
     assert_read(span_size, "1k", 8192);
@@ -51,7 +50,7 @@ static void sizes_are_powers_of_1024_and_bits(void **state)
     assert_read(span_size, "2305843009213693951", UINT64_MAX - 7);
 }
 
-static void sizes_refuse_invalid_text(void **state)
+TEST(sizes_refuse_invalid_text)
 {
     const char *bad[] = {"",
                          "K",
@@ -84,14 +83,12 @@ static void sizes_refuse_invalid_text(void **state)
                          "99999999999999999999999999",
                          "2097152T"};
 
-    (void)state;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
         assert_not_read(span_size, bad[i]);
 }
 
-static void counts_are_powers_of_1000(void **state)
+TEST(counts_are_powers_of_1000)
 {
-    (void)state;
     assert_read(span_count, "0", 0);
     assert_read(span_count, "7", 7);
     assert_read(span_count, "007", 7);
@@ -105,7 +102,7 @@ static void counts_are_powers_of_1000(void **state)
     assert_read(span_count, "1.000000000000000000", 1);
 }
 
-static void counts_refuse_invalid_text(void **state)
+TEST(counts_refuse_invalid_text)
 {
     const char *bad[] = {"",
                          "k",
@@ -122,14 +119,12 @@ static void counts_refuse_invalid_text(void **state)
                          "18446744073709551616",
                          "18446744073709551615k"};
 
-    (void)state;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
         assert_not_read(span_count, bad[i]);
 }
 
-static void whole_numbers_have_no_unit(void **state)
+TEST(whole_numbers_have_no_unit)
 {
-    (void)state;
     assert_read(span_whole, "0", 0);
     assert_read(span_whole, "18446744073709551615", UINT64_MAX);
     assert_not_read(span_whole, "18446744073709551616");
@@ -138,7 +133,7 @@ static void whole_numbers_have_no_unit(void **state)
     assert_not_read(span_whole, "1.5");
 }
 
-static void rates_are_fractions_percentages_or_powers(void **state)
+TEST(rates_are_fractions_percentages_or_powers)
 {
     static const struct {
         const char *text;
@@ -148,7 +143,6 @@ static void rates_are_fractions_percentages_or_powers(void **state)
                 {"100%", 1},          {"2.5e-3", 0.0025}, {"1e-2%", 1e-4}, {"1e-300", 1e-300},
                 {"0.000000001", 1e-9}};
 
-    (void)state;
     for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
         double got = -1;
 
@@ -157,7 +151,7 @@ static void rates_are_fractions_percentages_or_powers(void **state)
     }
 }
 
-static void rates_refuse_invalid_text(void **state)
+TEST(rates_refuse_invalid_text)
 {
     const char *bad[] = {"",
                          "%",
@@ -179,17 +173,15 @@ static void rates_refuse_invalid_text(void **state)
                          "99999999999999999999"};
     double got;
 
-    (void)state;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
         if (span_rate(span(bad[i]), &got))
             fail_msg("'%s' is taken, as %g", bad[i], got);
 }
 
-static void parsers_read_only_their_span(void **state)
+TEST(parsers_read_only_their_span)
 {
     uint64_t got;
 
-    (void)state;
     assert_true(span_size((struct span){"64M99", 3}, &got));
     assert_int_equal(got, 1 << 29);
     assert_true(span_count((struct span){"123", 2}, &got));
@@ -199,12 +191,11 @@ static void parsers_read_only_their_span(void **state)
     assert_false(span_is((struct span){"ab", 2}, "abc"));
 }
 
-static void numbers_are_written_in_full(void **state)
+TEST(numbers_are_written_in_full)
 {
     char buffer[64];
     struct text t = text_in(buffer, sizeof buffer);
 
-    (void)state;
     text_add_u64(&t, 0);
     text_add(&t, " ");
     text_add_u64(&t, UINT64_MAX);
@@ -222,9 +213,8 @@ static void assert_rate(uint64_t billionths, const char *expected)
     assert_string_equal(buffer, expected);
 }
 
-static void billionths_are_written_as_fractions(void **state)
+TEST(billionths_are_written_as_fractions)
 {
-    (void)state;
     assert_rate(30000000, "0.03");
     assert_rate(0, "0");
     assert_rate(1000000000, "1");
@@ -242,9 +232,8 @@ static void assert_double(double rate, const char *expected)
     assert_string_equal(buffer, expected);
 }
 
-static void rates_are_written_to_three_digits_rounded_up(void **state)
+TEST(rates_are_written_to_three_digits_rounded_up)
 {
-    (void)state;
     assert_double(0.01, "0.01");
     assert_double(0.010001, "0.0101");
     assert_double(0.5696, "0.57");
@@ -256,11 +245,10 @@ static void rates_are_written_to_three_digits_rounded_up(void **state)
     assert_double(0, "0");
 }
 
-static void writers_truncate_to_the_buffer(void **state)
+TEST(writers_truncate_to_the_buffer)
 {
     char buffer[8] = "-------";
 
-    (void)state;
     for (size_t size = 1; size < sizeof buffer; size++) {
         struct text t = text_in(buffer, size);
 
@@ -273,22 +261,4 @@ static void writers_truncate_to_the_buffer(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sizes_are_powers_of_1024_and_bits),
-        cmocka_unit_test(sizes_refuse_invalid_text),
-        cmocka_unit_test(counts_are_powers_of_1000),
-        cmocka_unit_test(counts_refuse_invalid_text),
-        cmocka_unit_test(whole_numbers_have_no_unit),
-        cmocka_unit_test(rates_are_fractions_percentages_or_powers),
-        cmocka_unit_test(rates_refuse_invalid_text),
-        cmocka_unit_test(parsers_read_only_their_span),
-        cmocka_unit_test(numbers_are_written_in_full),
-        cmocka_unit_test(billionths_are_written_as_fractions),
-        cmocka_unit_test(rates_are_written_to_three_digits_rounded_up),
-        cmocka_unit_test(writers_truncate_to_the_buffer),
-    };
-
-    return cmocka_run_group_tests_name("text", tests, NULL, NULL);
-}
+RUN_TESTS("text")

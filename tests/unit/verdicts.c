@@ -123,11 +123,10 @@ static void assert_as_modelled(uint64_t lines, uint32_t width, uint32_t slots)
     counted_free(c);
 }
 
-static void verdicts_equal_those_of_a_plain_list(void **state)
+TEST(verdicts_equal_those_of_a_plain_list)
 {
     static const uint8_t widths[] = {8, 9, 10, 11, 12, 13, 14, 15, 16, 20, 24, 32};
 
-    (void)state;
     for (size_t i = 0; i < sizeof widths; i++) {
         assert_as_modelled(1, widths[i], 504 / (widths[i] + 1u));
         assert_as_modelled(13, widths[i], 504 / (widths[i] + 1u));
@@ -178,9 +177,8 @@ static void assert_equal_paths(const struct verdict_paths *paths)
     }
 }
 
-static void all_paths_keep_the_same_verdicts(void **state)
+TEST(all_paths_keep_the_same_verdicts)
 {
-    (void)state;
 #ifdef __x86_64__
     if (processor_has_avx2())
         assert_equal_paths(&verdict_paths_avx2);
@@ -193,7 +191,7 @@ static void all_paths_keep_the_same_verdicts(void **state)
 
 /* New keys in full lines: every hit is a false match. 200,000 keys at an error of 0.22, 0.0204 and
  * 0.0044: 5 standard deviations are 2, 8 and 17 %. */
-static void false_matches_occur_at_the_reported_rate(void **state)
+TEST(false_matches_occur_at_the_reported_rate)
 {
     static const struct {
         uint32_t width;
@@ -203,7 +201,6 @@ static void false_matches_occur_at_the_reported_rate(void **state)
     struct store s = store_of(&c);
     uint8_t *answers = calloc(c.universe, 1);
 
-    (void)state;
     c.draws = realloc(c.draws, c.universe * sizeof *c.draws);
     for (size_t i = 0; i < c.universe; i++)
         c.draws[i] = i;
@@ -231,13 +228,12 @@ static void false_matches_occur_at_the_reported_rate(void **state)
 }
 
 /* The store reverses its answer for every key. */
-static void no_verdict_is_older_than_the_window(void **state)
+TEST(no_verdict_is_older_than_the_window)
 {
     static const uint32_t memories[] = {16384, 16384, 256}, windows[] = {500, 100, 900};
     struct counted c = counted_of(DRAWS, 50, 0.5, 8);
     uint8_t *answers = calloc(DRAWS, 1);
 
-    (void)state;
     for (size_t i = 0; i < 3; i++) { /* a window with more records than lines, and one with fewer */
         struct store s = store_of(&c);
         char spec[SPEC];
@@ -266,7 +262,7 @@ static void no_verdict_is_older_than_the_window(void **state)
 
 /* Time advances with each draw. The store changes its answers in the middle; a span later no old
  * answer is returned. Saving and loading in between changes nothing. */
-static void no_verdict_is_older_than_the_span(void **state)
+TEST(no_verdict_is_older_than_the_span)
 {
     static const char *const specs[] = {"cache memory=16K width=32 span=64s seed=1",
                                         "cache memory=256 width=32 span=64s seed=1",
@@ -274,7 +270,6 @@ static void no_verdict_is_older_than_the_span(void **state)
     struct counted c = counted_of(DRAWS, 50, 0.5, 8);
     uint8_t *answers = calloc(DRAWS, 1);
 
-    (void)state;
     for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) {
         struct store s = store_of(&c);
         weir_screen *w = open_screen(specs[i], &s), *twin;
@@ -313,14 +308,13 @@ static void no_verdict_is_older_than_the_span(void **state)
 }
 
 /* A jump evicts everything; the first call evicts nothing. */
-static void a_jump_in_time_evicts_all_verdicts(void **state)
+TEST(a_jump_in_time_evicts_all_verdicts)
 {
     struct counted c = counted_of(2000, 50, 0.5, 8);
     struct store s = store_of(&c);
     weir_screen *w = open_screen("cache memory=16K width=32 span=1h seed=1", &s);
     uint8_t answers[2000];
 
-    (void)state;
     screen_draws(w, &s, 0, 1000, 1, answers);
     uint64_t asked = weir_screen_stats_of(w).asked;
     weir_screen_advance(w, 1600000000000);
@@ -334,16 +328,4 @@ static void a_jump_in_time_evicts_all_verdicts(void **state)
     counted_free(c);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(verdicts_equal_those_of_a_plain_list),
-        cmocka_unit_test(all_paths_keep_the_same_verdicts),
-        cmocka_unit_test(false_matches_occur_at_the_reported_rate),
-        cmocka_unit_test(no_verdict_is_older_than_the_window),
-        cmocka_unit_test(no_verdict_is_older_than_the_span),
-        cmocka_unit_test(a_jump_in_time_evicts_all_verdicts),
-    };
-
-    return cmocka_run_group_tests_name("verdicts", tests, NULL, NULL);
-}
+RUN_TESTS("verdicts")

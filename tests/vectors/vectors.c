@@ -60,7 +60,7 @@ static void assert_hash(uint32_t kind, const struct row *row, const char *expect
     assert_string_equal(text, expected);
 }
 
-static void hashes_verdicts_and_saved_bytes_are_those_of_the_file(void **state)
+TEST(hashes_verdicts_and_saved_bytes_are_those_of_the_file)
 {
     FILE *file = open_vectors("keys.tsv");
     weir_filter *w = open_filter("recent memory=4K seed=7");
@@ -69,7 +69,6 @@ static void hashes_verdicts_and_saved_bytes_are_those_of_the_file(void **state)
     struct row row;
     int rows = 0;
 
-    (void)state;
     assert_non_null(fgets(heading, sizeof heading, file));
     for (; read_row(file, &row); rows++) {
         assert_hash(WEIR_HASH_XXH3, &row, row.xxh3);
@@ -87,11 +86,4 @@ static void hashes_verdicts_and_saved_bytes_are_those_of_the_file(void **state)
     weir_close(w);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(hashes_verdicts_and_saved_bytes_are_those_of_the_file),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS("tests")

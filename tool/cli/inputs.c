@@ -89,6 +89,16 @@ bool records_have_fields(const struct records *r)
     return count_fields(r) > 1;
 }
 
+const char *records_not_with_cidr(const struct records *r)
+{
+    return records_have_fields(r) ? "key with several fields"
+           : r->key_as            ? "key-as"
+           : r->ignore_case       ? "ignore-case"
+           : r->ignore_space      ? "ignore-space"
+           : r->keep_cr           ? "keep-cr"
+                                  : NULL;
+}
+
 /* "1,2,3" for n = 3. Keys with too many fields are rejected elsewhere. */
 static const char *all_fields(size_t n)
 {
@@ -110,6 +120,7 @@ struct records records_of_keys(const struct records *r)
     struct records keys = {.plain = r->plain,
                            .nul = r->nul,
                            .key_as = r->key_as,
+                           .cidr = r->cidr,
                            .ignore_case = r->ignore_case,
                            .ignore_space = r->ignore_space,
                            .keep_cr = r->keep_cr,
@@ -129,9 +140,10 @@ void records_describe_keys(const struct records *r, char *text, size_t size)
 
     if (records_have_fields(r))
         snprintf(fields, sizeof fields, " %zu fields", count_fields(r));
-    snprintf(text, size, "%s%s%s%s%s%s", fields, r->key_as ? " --key-as " : "",
-             r->key_as ? r->key_as : "", r->ignore_case ? " --ignore-case" : "",
-             r->ignore_space ? " --ignore-space" : "", r->keep_cr && !r->nul ? " --keep-cr" : "");
+    snprintf(text, size, "%s%s%s%s%s%s%s", fields, r->cidr ? " --cidr" : "",
+             r->key_as ? " --key-as " : "", r->key_as ? r->key_as : "",
+             r->ignore_case ? " --ignore-case" : "", r->ignore_space ? " --ignore-space" : "",
+             r->keep_cr && !r->nul ? " --keep-cr" : "");
     memmove(text, text + (*text == ' '), strlen(text + (*text == ' ')) + 1);
 }
 
@@ -149,11 +161,11 @@ void records_describe(const struct records *r, char *text, size_t size)
 
     if (r->format == FORMAT_DELIMITED || (r->format == FORMAT_CSV && r->delimiter != ','))
         snprintf(delimiter, sizeof delimiter, " -d %c", r->delimiter);
-    snprintf(text, size, "%s%s%s%s%s%s%s%s%s%s%s%s%s%s%s%s", names[r->format], number_keys(r),
+    snprintf(text, size, "%s%s%s%s%s%s%s%s%s%s%s%s%s%s%s%s%s", names[r->format], number_keys(r),
              r->nul ? " -z" : "", delimiter, r->header ? " --header" : "", r->key ? " -k " : "",
              r->key ? r->key : "", r->importance ? " -i " : "", r->importance ? r->importance : "",
              r->time.field ? " --time " : "", r->time.field ? r->time.field : "",
-             r->key_as ? " --key-as " : "", r->key_as ? r->key_as : "",
+             r->cidr ? " --cidr" : "", r->key_as ? " --key-as " : "", r->key_as ? r->key_as : "",
              r->ignore_case ? " --ignore-case" : "", r->ignore_space ? " --ignore-space" : "",
              r->keep_cr && !r->nul ? " --keep-cr" : "");
 }

@@ -62,6 +62,7 @@ struct records {
     const char *weight; /* for counting: the field to add */
     struct event_time time;
     const char *key_as; /* transforms of the fields of a key, or NULL */
+    bool cidr;          /* keys are IP addresses and networks (pipe/network.h) */
     bool ignore_case, ignore_space;
     bool keep_cr; /* a CR before the line break is part of the key */
     uint64_t max_record;
@@ -81,6 +82,9 @@ static inline bool records_strip_cr(const struct records *r)
 {
     return !r->nul && !r->keep_cr;
 }
+
+/* The option of keys that --cidr excludes, or NULL. */
+const char *records_not_with_cidr(const struct records *r);
 
 /* Are records without a key skipped? */
 bool records_skip_missing(const struct records *r);

@@ -4,11 +4,9 @@
  * the 16 bytes that start one byte earlier. */
 #include "cli/normalize.h"
 
-#include <locale.h>
 #include <stdint.h>
 #include <string.h>
-#include <wchar.h>
-#include <wctype.h>
+#include <utf8proc.h>
 
 /* ---- UTF-8 ---- */
 
@@ -49,25 +47,20 @@ size_t utf8_printable(const char *text, size_t size)
 
 /* ---- case ---- */
 
-void fold_case_open(void)
-{
-    setlocale(LC_CTYPE, "C.UTF-8");
-}
-
-/* One character beyond ASCII; invalid UTF-8 is copied. */
+/* One character beyond ASCII; invalid UTF-8 is copied. Independent of the system's locales. */
 static size_t fold_case_wide(const char **at, const char *end, char *to)
 {
-    mbstate_t state = {0};
-    wchar_t wide;
-    size_t n = mbrtowc(&wide, *at, (size_t)(end - *at), &state);
+    utf8proc_int32_t character;
+    utf8proc_ssize_t left = end - *at;
+    utf8proc_ssize_t n =
+        utf8proc_iterate((const utf8proc_uint8_t *)*at, left < 4 ? left : 4, &character);
 
-    if (n == 0 || n > 4) {
+    if (n <= 0) {
         *to = *(*at)++;
         return 1;
     }
     *at += n;
-    state = (mbstate_t){0};
-    return wcrtomb(to, (wchar_t)towlower((wint_t)wide), &state);
+    return (size_t)utf8proc_encode_char(utf8proc_tolower(character), (utf8proc_uint8_t *)to);
 }
 
 size_t fold_case(const char *text, size_t size, char *to)

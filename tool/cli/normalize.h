@@ -13,9 +13,6 @@ size_t utf8_character(const char *text);
 /* The same for a text of a given size; also 0 for a control character (C0, DEL, C1). */
 size_t utf8_printable(const char *text, size_t size);
 
-/* Call once before the first fold_case(). */
-void fold_case_open(void);
-
 /* Buffer size for a folded text: some characters grow. */
 #define FOLD_CASE_ROOM(size) (2 * (size) + 8)
 

@@ -240,7 +240,7 @@ _Static_assert(SHARDS_MAX == 256, "the table contains 256");
 
 /* clang-format off */
 const struct option_row option_rows[] = {
-    {"store", 0, "URL", TAKES_CHECK | TAKES_TRUTH, "look up keys in this store: sqlite:, postgres://, redis://, keys: or exact:", NULL, AT(check.store)},
+    {"store", 0, "URL", TAKES_CHECK | TAKES_TRUTH, "look up keys in this store: sqlite:, postgres://, redis://, rediss://, redis+unix://, keys: or exact:", NULL, AT(check.store)},
     {"screen", 0, "NAME", TAKES_CHECK, "use this screen: cache, dabf, 1bf, strict or none (default: auto)", NULL, AT(check.screen)},
     {"screen", 0, "NAME,...", TAKES_TRUTH, "measure these screens in front of the store", NULL, AT(check.screen)},
     {"window", 0, "COUNT", TAKES_CHECK, "with dabf: forget all keys after this many records", NULL, AT(check.window)},
@@ -283,6 +283,7 @@ const struct option_row option_rows[] = {
     {"header", 0, NULL, TAKES_RECORDS, "treat the first record of each file as a header: pass it, do not count it", NULL, AT(records.header)},
     {"explain", 0, NULL, TAKES_RECORDS, "print how the first five records are read, and do nothing else", NULL, AT(explain)},
     {"key-as", 0, "NAME,...", TAKES_RECORDS, "compare each field of the key as url, host, domain, nfc (Unicode) or ip", NULL, AT(records.key_as)},
+    {"cidr", 0, NULL, TAKES_FIXED | TAKES_KEYS | TAKES_ASK | TAKES_CHECK, "keys are IP addresses and networks such as 10.0.0.0/8, which contain addresses", NULL, AT(records.cidr)},
     {"ignore-case", 0, NULL, TAKES_RECORDS, "compare keys without regard to case", NULL, AT(records.ignore_case)},
     {"ignore-space", 0, NULL, TAKES_RECORDS, "trim keys, and treat each run of white space in them as one blank", NULL, AT(records.ignore_space)},
     {"keep-cr", 0, NULL, TAKES_RECORDS, "keep a CR before the line break in the key (default: strip it)", NULL, AT(records.keep_cr)},
@@ -297,7 +298,7 @@ const struct option_row option_rows[] = {
     {"invert", 0, NULL, TAKES_KEYS, "pass the records whose key is not in the filter", NULL, AT(set.invert)},
     {"which", 0, NULL, TAKES_ASK, "look up keys in many filters and print which have each key", NULL, AT(ask.which)},
     {"any", 0, NULL, TAKES_ASK, "look up keys in many filters and print whether any has each key", NULL, AT(ask.any)},
-    {"keys", 0, "FILE", TAKES_KEYS, "build the filter from the keys in this file, one per line", NULL, AT(set.keys)},
+    {"keys", 0, "KEYFILE", TAKES_KEYS, "build the filter from the keys in this file, one per line, or the fields of keys:FILE?field=1&delimiter=:", NULL, AT(set.keys)},
     {"fixed", 0, NULL, TAKES_FIXED, "build a set that never changes: smaller and faster to look up", NULL, AT(set.fixed)},
     {"strict", 0, "URL|KEYFILE", TAKES_KEYS, "confirm each hit in this store or file of keys, so that no false positive passes", NULL, AT(set.strict)},
     {"max-wait", 0, "TIME", TAKES_CHECK, "let a record wait at most this long for a batch of lookups (default: 10ms)", .read = read_max_wait, .expected = "a time, such as 5ms or 1s"},
@@ -338,7 +339,7 @@ const struct option_row option_rows[] = {
     {"threads", 'j', "N", TAKES_CHECK | TAKES_SKETCH, "use N threads (default: 2)", NUMBER(threads, SHARDS_MAX), .expected = "a number from 1 to 256"},
     {"threads", 'j', "N", TAKES_TRUTH, "use N threads (default: one per processor, at most 16)", NUMBER(threads, SHARDS_MAX), .expected = "a number from 1 to 256"},
     {"shards", 0, "N", TAKES_THREADS, "divide the filter into N shards (default: one per thread)", NUMBER(shards, AT_SHARDS_MAX), .expected = "a number from 1 to 256, with --at to 1024"},
-    {"stats", 0, "text|json|none", TAKES_STATS, "print a summary on standard error (default: text on a terminal, else none)", WORD(verbosity.stats)},
+    {"stats", 0, "text|json|none", TAKES_STATS, "print a summary on standard error (default: one line on a terminal, else none)", WORD(verbosity.stats)},
     {"metrics", 0, "FILE", TAKES_OUTPUT, "write metrics for Prometheus to this file every 15 s", NULL, AT(verbosity.metrics)},
     {"verify", 0, NULL, TAKES_INFO, "check every byte of the file first", NULL, AT(verify)},
     {"verbose", 0, NULL, TAKES_VERSION, "also print build type, compiler, processor and libraries", NULL, AT(verbose)},

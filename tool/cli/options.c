@@ -252,6 +252,14 @@ static int check(const struct options *o)
         return fail(
             "--shards %u: invalid value; expected a number from 1 to 256, with --at to 1024",
             o->shards);
+    if (o->records.cidr && (o->at.url || o->ask.which || o->ask.any))
+        return fail("--cidr: only a single filter file is looked up; remove --%s", o->at.url ? "at"
+                                                                                   : o->ask.which
+                                                                                       ? "which"
+                                                                                       : "any");
+    if (o->records.cidr && records_not_with_cidr(&o->records))
+        return fail("--cidr: keys are IP addresses and networks; remove --%s",
+                    records_not_with_cidr(&o->records));
     if (o->at.replicas && !o->at.url)
         return fail("--wait: no servers; add --at URL");
     if (!o->records.time.field && (o->records.time.format || o->records.time.limited))

@@ -124,6 +124,11 @@ void tell_skipped(const struct tally *t, const struct verbosity *v, bool several
              "drops such records",
              (unsigned long long)t->unparsed, t->unparsed == 1 ? "" : "s",
              t->unparsed == 1 ? "was" : "were");
+    if (t->masked)
+        note("%llu network%s had bits after the prefix, which were cleared, first at line %llu of "
+             "%s",
+             (unsigned long long)t->masked, t->masked == 1 ? "" : "s",
+             (unsigned long long)t->masked_line, t->masked_in);
     if (t->keyless)
         note("%llu of %llu records lack a required field and were passed",
              (unsigned long long)t->keyless,
@@ -134,5 +139,5 @@ enum stats_style stats_style(const struct verbosity *v)
 {
     if (v->stats != STATS_DEFAULT)
         return v->stats;
-    return isatty(2) && !v->quiet ? STATS_TEXT : STATS_NONE;
+    return isatty(2) && !v->quiet ? STATS_LINE : STATS_NONE;
 }

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum stats_style { STATS_TEXT, STATS_JSON, STATS_NONE, STATS_DEFAULT };
+enum stats_style { STATS_TEXT, STATS_JSON, STATS_NONE, STATS_DEFAULT, STATS_LINE };
 
 struct verbosity {
     bool quiet;
@@ -21,7 +21,10 @@ struct tally {
     uint64_t skipped;    /* malformed; file and line of the first one: */
     const char *skipped_in;
     uint64_t skipped_line;
-    uint64_t unparsed;  /* values that --key-as could not parse */
+    uint64_t unparsed; /* values that --key-as could not parse */
+    uint64_t masked;   /* networks with bits after their prefix; the first one: */
+    const char *masked_in;
+    uint64_t masked_line;
     uint64_t late;      /* older than a record before them */
     uint64_t most_late; /* milliseconds, of the latest one */
     uint64_t passed;
@@ -55,7 +58,7 @@ void progress_clear(struct progress *p);
  * --quiet and with --stats json. */
 void tell_skipped(const struct tally *t, const struct verbosity *v, bool several_files);
 
-/* --stats; by default text on a terminal. */
+/* --stats; by default one line on a terminal. */
 enum stats_style stats_style(const struct verbosity *v);
 
 #endif

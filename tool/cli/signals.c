@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 static int wake[2] = {-1, -1};
-static volatile sig_atomic_t caught;
+static volatile sig_atomic_t caught, reopen;
 static void (*at_end)(void);
 
 static void take(int signal)
@@ -29,6 +29,20 @@ static bool watch(int signal, int flags)
     return sigaction(signal, &action, NULL) == 0;
 }
 
+static void take_reopen(int signal)
+{
+    (void)signal;
+    reopen = 1;
+}
+
+static bool watch_reopen(void)
+{
+    struct sigaction action = {.sa_handler = take_reopen, .sa_flags = SA_RESTART};
+
+    sigemptyset(&action.sa_mask);
+    return sigaction(SIGUSR1, &action, NULL) == 0;
+}
+
 /* nohup ignores SIGHUP. A shell and the kernel both send it when a terminal closes, so a second one
  * must not kill the run while it saves its state. */
 static bool watch_hangup(void)
@@ -44,12 +58,22 @@ bool signals_watch(void)
     if (wake[0] >= 0)
         return true;
     return pipe2(wake, O_CLOEXEC | O_NONBLOCK) == 0 && watch(SIGINT, (int)SA_RESETHAND) &&
-           watch(SIGTERM, (int)SA_RESETHAND) && watch_hangup();
+           watch(SIGTERM, (int)SA_RESETHAND) && watch_hangup() && watch_reopen();
 }
 
 int signals_caught(void)
 {
     return caught;
+}
+
+bool signals_reopen(void)
+{
+    return reopen;
+}
+
+void signals_reopened(void)
+{
+    reopen = 0;
 }
 
 enum waited signals_wait(int fd, int milliseconds)

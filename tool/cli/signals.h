@@ -1,5 +1,5 @@
 /* signals.h - signals that end a run: SIGINT, SIGTERM and, unless it is ignored, SIGHUP. The first
- * one is recorded; a second SIGINT or SIGTERM kills. */
+ * one is recorded; a second SIGINT or SIGTERM kills. SIGUSR1 asks to open outputs again. */
 #ifndef WEIR_CLI_SIGNALS_H
 #define WEIR_CLI_SIGNALS_H
 
@@ -7,6 +7,10 @@
 
 bool signals_watch(void);
 int signals_caught(void); /* the signal, or 0 */
+
+/* Has SIGUSR1 arrived since the last call of signals_reopened()? It wakes no waiting thread. */
+bool signals_reopen(void);
+void signals_reopened(void);
 
 /* Wait until fd is readable, a signal arrives, or the time is up. */
 enum waited { WAIT_READY, WAIT_SIGNAL, WAIT_TIMEOUT };

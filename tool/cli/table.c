@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/json_text.h"
 #include "cli/messages.h"
 #include "cli/print.h"
 #include "cli/units.h"

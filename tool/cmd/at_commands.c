@@ -7,7 +7,7 @@
 #include <weir/saved.h>
 #include <weir/shared.h>
 
-#include "cli/json_text.h"
+#include "cli/print.h"
 #include "cli/messages.h"
 #include "cli/table.h"
 #include "cli/units.h"
@@ -131,6 +131,10 @@ static bool load_shards(struct image_loading *l, const uint8_t *data, size_t siz
     if (first.kind == WEIR_PART_NOTE)
         at = first.size;
     weir_saved_key_description(data, size, l->filter.keys, sizeof l->filter.keys);
+    if (strcmp(l->filter.keys, "--cidr") == 0)
+        return reject("%s is a set of networks, in which servers cannot look up addresses; use it "
+                      "as a file",
+                      l->path);
     return (weir_load_shards(l->w, AT_SHARDS_MAX, &l->filter.shards, data + at, size - at, NULL,
                              NULL, &error) == WEIR_OK ||
             reject("%s: %s", l->path, error.text)) &&
@@ -198,10 +202,7 @@ struct server_row {
     struct remote_shard is;
 };
 
-#define COLUMN(name, kind, member)                                                                 \
-    {                                                                                              \
-        name, COLUMN_##kind, offsetof(struct server_row, member), false                            \
-    }
+#define COLUMN(name, kind, member) TABLE_COLUMN(server_row, name, kind, member)
 
 static const struct table_column columns[] = {COLUMN("shard", COUNT, shard),
                                               COLUMN("node", CHARS, is.node),

@@ -22,7 +22,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "cli/json_text.h"
+#include "cli/print.h"
 #include "cli/messages.h"
 #include "cli/progress.h"
 #include "cmd/run.h"

@@ -8,8 +8,8 @@
 #include "cmd/at.h"
 #include "cmd/commands.h"
 #include "cmd/sets.h"
+#include "pipe/network.h"
 #include "state/files.h"
-#include "state/lock.h"
 #include "state/replace.h"
 
 /* ---- weir build ---- */
@@ -32,10 +32,12 @@ static struct run run_to_save(const struct options *o)
 static int build_fixed(const struct options *o, struct shards *shards)
 {
     struct building building = {0};
+    struct prefix_lengths prefixes = {{0}};
     struct run r = run_to_save(o);
     int status = EXIT_ERROR;
 
     if (keyset_begin(o, &building, shards)) {
+        building.prefixes = o->records.cidr ? &prefixes : NULL;
         r.verdict = verdict_by_builder(&building);
         status = run(&r, NULL);
     }
@@ -45,15 +47,18 @@ static int build_fixed(const struct options *o, struct shards *shards)
 
 static int build_learning(const struct options *o, struct shards *shards)
 {
+    struct prefix_lengths prefixes = {{0}};
     struct run r = run_to_save(o);
     int status;
 
     if (!keyset_open(o, options_inputs(o, 0), shards))
         return EXIT_ERROR;
-    status = run_filter(
-        &r,
-        (struct filtering){.shards = shards, .operation = WEIR_SHARED_OBSERVE, .must_fit = true},
-        &o->filter, false);
+    status = run_filter(&r,
+                        (struct filtering){.shards = shards,
+                                           .operation = WEIR_SHARED_OBSERVE,
+                                           .must_fit = true,
+                                           .prefixes = o->records.cidr ? &prefixes : NULL},
+                        &o->filter, false);
     if (status == EXIT_FINE)
         keyset_tell_fixed(o, shards);
     return status;
@@ -140,6 +145,17 @@ static bool same_keys(const struct stored *into, const struct stored *other, con
                   first, path, file_shown_keys(into->keys), file_shown_keys(other->keys));
 }
 
+/* A set of networks has the prefix lengths of both. */
+static void merge_prefixes(struct stored *stored, const struct stored *other)
+{
+    struct prefix_lengths prefixes, more;
+
+    if (!prefixes_read(&prefixes, stored->note) || !prefixes_read(&more, other->note))
+        return;
+    prefixes_join(&prefixes, &more);
+    prefixes_write(&prefixes, stored->note, sizeof stored->note);
+}
+
 static bool merge_file(struct stored *stored, const char *path, const char *first, bool keys_differ)
 {
     static struct stored other;
@@ -158,6 +174,8 @@ static bool merge_file(struct stored *stored, const char *path, const char *firs
         ok = status == WEIR_OK ||
              refuse(first, path, status, error.text, into->config, other.shards.config);
     }
+    if (ok)
+        merge_prefixes(stored, &other);
     shards_close(&other.shards);
     return ok;
 }
@@ -192,6 +210,7 @@ int cmd_merge(const struct options *o)
 {
     static struct stored stored;
     static char note[NOTE_MAX];
+    struct prefix_lengths prefixes;
     bool ok;
 
     if (!o->output.path)
@@ -207,6 +226,8 @@ int cmd_merge(const struct options *o)
     for (int i = 1; ok && i < o->operands; i++)
         ok = merge_file(&stored, o->operand[i], o->operand[0], o->keys_differ);
     file_describe_keys(note, stored.keys);
+    if (ok && prefixes_read(&prefixes, stored.note))
+        prefixes_write(&prefixes, note, sizeof note);
     ok = ok && file_save(o->output.path, note, &stored.shards);
     shards_close(&stored.shards);
     return ok ? EXIT_FINE : EXIT_ERROR;

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "state/lock.h"
+#include "state/replace.h"
 #include "cmd/file_checks.h"
 #include "cmd/run.h"
 #include "pipe/write.h"
@@ -106,6 +106,8 @@ static weir_screen *open_asked(const struct options *o, const struct asker *aske
         snprintf(text, sizeof text, "%llu", (unsigned long long)(keys ? keys : 1));
         members = text;
     }
+    if (automatic && o->records.cidr) /* the file is in memory: a screen saves nothing */
+        return open_screen(o, "none", NULL);
     return automatic ? choose(o, known, keys, members, choice)
                      : open_screen(o, o->check.screen, members);
 }
@@ -228,8 +230,11 @@ int cmd_check(const struct options *o)
     if (o->state.path && !lock_file(o->state.path))
         return EXIT_ERROR;
     asker = asker_open(url, &o->patience, &o->records);
-    if (asker && !o->verbosity.quiet)
-        networks_report_store(url);
+    if (asker && !o->verbosity.quiet) {
+        asker_tell_list(asker);
+        if (!o->records.cidr)
+            networks_report_store(url);
+    }
     status = asker ? check(o, asker) : EXIT_ERROR;
     asker_close(asker);
     return status;

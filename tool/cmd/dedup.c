@@ -3,7 +3,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "state/lock.h"
+#include "state/replace.h"
 #include "cmd/at.h"
 #include "cmd/commands.h"
 #include "cmd/run.h"

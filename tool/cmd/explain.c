@@ -12,6 +12,7 @@
 #include "cmd/file_checks.h"
 #include "cmd/sets.h"
 #include "pipe/source.h"
+#include "verdict/ask_store.h"
 
 #define EXPLAINED 5  /* records */
 #define TEXT_MAX 160 /* bytes of a record, header, key field or message that are printed */
@@ -298,9 +299,12 @@ int cmd_explain(const struct options *o)
     if (!signals_watch())
         return fail("not enough memory or file descriptors");
     if (list) {
-        char *file = (char *)(uintptr_t)list;
         struct records keys = records_of_keys(&o->records);
+        const char *path = list;
 
+        if (o->set.keys && !list_of_keys(list, &keys, &path))
+            return EXIT_ERROR;
+        char *file = (char *)(uintptr_t)path;
         if (!explain_inputs(o, &keys, (struct inputs){&file, 1}))
             return EXIT_ERROR;
         printf("\n");

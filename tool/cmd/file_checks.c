@@ -12,7 +12,7 @@
 #include "cli/inputs.h"
 #include "cli/messages.h"
 #include "cmd/commands.h"
-#include "state/target.h"
+#include "state/replace.h"
 #include "store/magic.h"
 
 /* ---- files that hold no records, known by their first bytes ---- */
@@ -172,16 +172,14 @@ static bool changes_operand(const struct options *o)
 /* The input that is this file, or NULL. */
 static const char *find_input(const struct options *o, const struct stat *out)
 {
-    const char *const options[] = {o->set.keys, o->count.query};
-    const char *const stores[] = {o->set.strict, o->check.store};
+    const char *const stores[] = {o->set.strict, o->check.store, o->set.keys};
 
     for (int i = changes_operand(o); i < o->operands; i++)
         if (is_same(o->operand[i], out))
             return o->operand[i];
-    for (int i = 0; i < 2; i++)
-        if (options[i] && is_same(options[i], out))
-            return options[i];
-    for (int i = 0; i < 2; i++)
+    if (o->count.query && is_same(o->count.query, out))
+        return o->count.query;
+    for (int i = 0; i < 3; i++)
         if (stores[i] && is_in_store(stores[i], out))
             return stores[i];
     return is_same("-", out) ? "-" : NULL;
@@ -304,19 +302,19 @@ void networks_count(struct networks *n, const struct batch *b)
     }
 }
 
-void networks_report(const struct networks *n)
+void networks_report(const struct networks *n, const char *fix)
 {
     unsigned long long line = n->line, others = n->count - 1;
     const char *at_least = n->looked_at == LOOKED_AT ? "at least " : "";
 
     if (n->count == 1)
         note("%s: line %llu \"%s\" is a network: only this text matches, not the addresses inside "
-             "it; list them one by one",
-             n->name, line, n->text);
+             "it; %s matches those",
+             n->name, line, n->text, fix);
     else if (n->count > 1)
         note("%s: line %llu \"%s\" and %s%llu more %s networks: only these texts match, not the "
-             "addresses inside; list them one by one",
-             n->name, line, n->text, at_least, others, others == 1 ? "key are" : "keys are");
+             "addresses inside; %s matches those",
+             n->name, line, n->text, at_least, others, others == 1 ? "key are" : "keys are", fix);
 }
 
 void networks_report_store(const char *url)
@@ -334,5 +332,5 @@ void networks_report_store(const char *url)
          at = end + 1, line++)
         if (looks_like_network(at, (size_t)(end - at)) && n.count++ == 0)
             keep_first(&n, path, line, at, (size_t)(end - at));
-    networks_report(&n);
+    networks_report(&n, "--cidr");
 }

@@ -20,7 +20,8 @@ struct networks {
 };
 
 void networks_count(struct networks *n, const struct batch *b);
-void networks_report(const struct networks *n); /* prints nothing if there are none */
+/* Prints nothing if there are none. fix: how addresses inside would match. */
+void networks_report(const struct networks *n, const char *fix);
 
 /* The same for a store that is a file of keys (keys:FILE or FILE): checks its first lines. */
 void networks_report_store(const char *url);

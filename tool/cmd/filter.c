@@ -12,7 +12,7 @@
 #include "pipe/write.h"
 #include "state/files.h"
 #include "verdict/ask_store.h"
-#include "verdict/by_filters.h"
+#include "verdict/by_filter.h"
 
 /* ---- weir filter ---- */
 
@@ -39,50 +39,67 @@ static bool is_fixed(const struct options *o)
            !(o->filter.algorithm || o->filter.memory || o->filter.sets || o->filter.importance);
 }
 
-static bool build_fixed(const struct options *o, struct inputs inputs, struct shards *shards)
+static bool build_fixed(const struct options *o, struct run *r, struct shards *shards,
+                        struct prefix_lengths *prefixes)
 {
     struct building building = {0};
-    struct run r = run_of_keys(o, inputs);
     bool built = keyset_begin(o, &building, shards);
 
-    r.verdict = verdict_by_builder(&building);
-    built = built && run(&r, NULL) == EXIT_FINE && !signals_caught() && building_finish(&building);
+    building.prefixes = prefixes;
+    r->verdict = verdict_by_builder(&building);
+    built = built && run(r, NULL) == EXIT_FINE && !signals_caught() && building_finish(&building);
     building_close(&building);
     return built;
 }
 
-static bool build(const struct options *o, struct shards *shards)
+static bool build(const struct options *o, struct shards *shards, struct prefix_lengths *prefixes)
 {
-    char *file = (char *)(uintptr_t)o->set.keys;
+    const char *path;
+    char *file;
     struct inputs inputs = {&file, 1};
     struct run r = run_of_keys(o, inputs);
 
+    if (!list_of_keys(o->set.keys, &r.records, &path))
+        return false;
+    file = (char *)(uintptr_t)path;
     if (is_fixed(o))
-        return build_fixed(o, inputs, shards);
+        return build_fixed(o, &r, shards, prefixes);
     return keyset_open(o, inputs, shards) &&
-           run_filter(&r, (struct filtering){.shards = shards, .operation = WEIR_SHARED_OBSERVE},
+           run_filter(&r,
+                      (struct filtering){
+                          .shards = shards, .operation = WEIR_SHARED_OBSERVE, .prefixes = prefixes},
                       &o->filter, false) == EXIT_FINE;
 }
 
-static bool open_set(const struct options *o, struct stored *stored)
+static bool open_set(struct options *o, struct stored *stored, struct prefix_lengths *prefixes)
 {
     const char *path;
 
     if (o->set.keys)
-        return build(o, &stored->shards);
+        return build(o, &stored->shards, o->records.cidr ? prefixes : NULL);
     if (request_anything(&o->filter) || o->shards)
         return reject("the filter file determines the filter; -a, -m, -e, -S, --seed and --shards "
                       "apply only to --keys");
     path = keyset_file(o);
-    return path && keyset_load(o, path, stored);
+    return path && keyset_load(o, path, stored, prefixes);
 }
 
 /* Of a set. */
 static const char *const words[] = {"other", "member", [VERDICT_UNKNOWN] = "unknown"};
 
-static int pass(const struct options *o, struct shards *shards)
+static double error_of(const struct shards *shards, const struct prefix_lengths *prefixes)
 {
-    struct filtering filtering = {.shards = shards, .operation = WEIR_SHARED_ASK};
+    double error = file_error(shards);
+
+    return prefixes_count(prefixes) ? prefixes_error(prefixes, error) : error;
+}
+
+static int pass(const struct options *o, struct shards *shards, struct prefix_lengths *prefixes)
+{
+    struct filtering filtering = {.shards = shards,
+                                  .operation = WEIR_SHARED_ASK,
+                                  .prefixes = o->records.cidr ? prefixes : NULL,
+                                  .threads = o->threads};
     struct run r = run_asked(o, o->set.keys ? 0 : 1);
 
     r.verdict = verdict_by_filter(&filtering);
@@ -96,14 +113,16 @@ static int pass(const struct options *o, struct shards *shards)
     struct tally tally = {0};
     int status = EXIT_ERROR;
 
-    if (!o->verbosity.quiet)
+    if (!o->verbosity.quiet && !o->records.cidr)
         networks_report_store(o->set.strict);
     if (confirming_open(&confirming, o->set.strict, &o->patience, &o->records)) {
         r.verdict = verdict_confirmed(r.verdict, &confirming);
+        if (!o->verbosity.quiet)
+            asker_tell_list(confirming.asker);
         status = run(&r, &tally);
         asker_report(confirming.asker, tally.unanswered);
         if (asker_refuted_most(confirming.asker))
-            asker_doubt(confirming.asker, tally.records - tally.seen, file_error(shards));
+            asker_doubt(confirming.asker, tally.records - tally.seen, error_of(shards, prefixes));
     }
     confirming_close(&confirming);
     return status;
@@ -132,10 +151,13 @@ static int filter_at(const struct options *o)
 int cmd_filter(const struct options *o)
 {
     static struct stored stored;
+    struct prefix_lengths prefixes = {{0}};
+    struct options with = *o;
 
     if (o->at.url)
         return filter_at(o);
-    int status = open_set(o, &stored) ? pass(o, &stored.shards) : EXIT_ERROR;
+    int status =
+        open_set(&with, &stored, &prefixes) ? pass(&with, &stored.shards, &prefixes) : EXIT_ERROR;
 
     shards_close(&stored.shards);
     return status;
@@ -283,6 +305,8 @@ static int ask_many(const struct options *o)
 int cmd_ask(const struct options *o)
 {
     static struct stored stored;
+    struct prefix_lengths prefixes;
+    struct options with = *o;
     const char *path;
     int status = EXIT_ERROR;
 
@@ -294,10 +318,13 @@ int cmd_ask(const struct options *o)
     if (o->ask.which || o->ask.any)
         return ask_many(o);
     path = keyset_file(o);
-    if (path && ask_files_there(o, 1) && keyset_load(o, path, &stored)) {
-        struct filtering filtering = {.shards = &stored.shards, .operation = WEIR_SHARED_ASK};
+    if (path && ask_files_there(o, 1) && keyset_load(&with, path, &stored, &prefixes)) {
+        struct filtering filtering = {.shards = &stored.shards,
+                                      .operation = WEIR_SHARED_ASK,
+                                      .prefixes = with.records.cidr ? &prefixes : NULL,
+                                      .threads = o->threads};
 
-        status = ask_run(o, 1, verdict_by_filter(&filtering));
+        status = ask_run(&with, 1, verdict_by_filter(&filtering));
     }
     shards_close(&stored.shards);
     return status;

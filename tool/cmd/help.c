@@ -11,7 +11,6 @@
 #include <zlib.h>
 #include <zstd.h>
 
-#include "cli/json_text.h"
 #include "cli/messages.h"
 #include "cli/print.h"
 #include "cmd/commands.h"

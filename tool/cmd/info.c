@@ -9,9 +9,9 @@
 #include "cmd/at.h"
 #include "cmd/commands.h"
 #include "index/index.h"
-#include "cli/json_text.h"
 #include "cli/messages.h"
 #include "cli/print.h"
+#include "pipe/network.h"
 #include "state/files.h"
 #include "cli/units.h"
 
@@ -35,6 +35,9 @@ static void print_state(const struct state *s)
 
 static void print_text(const struct stored *s, const struct weir_stats *f)
 {
+    char lengths[PREFIXES_TEXT];
+    struct prefix_lengths prefixes;
+
     print_spec("filter", s->shards.config);
     printf("shards      %u\n", s->shards.count);
     printf("memory      %s\n", show_bytes((double)f->memory).text);
@@ -49,6 +52,11 @@ static void print_text(const struct stored *s, const struct weir_stats *f)
         print_state(&s->state);
     else if (*s->keys)
         printf("keys        %s\n", s->keys);
+    if (prefixes_read(&prefixes, s->note)) {
+        prefixes_print(&prefixes, lengths);
+        printf("prefixes    %s; up to %u lookups per address, false-positive rate %s\n", lengths,
+               prefixes_count(&prefixes), show_chance(prefixes_error(&prefixes, f->error)).text);
+    }
 }
 
 static int print_data(const struct options *o, json_t *all)
@@ -60,6 +68,8 @@ static int print_data(const struct options *o, json_t *all)
 
 static json_t *describe(const struct stored *s, const struct weir_stats *f)
 {
+    char lengths[PREFIXES_TEXT];
+    struct prefix_lengths prefixes;
     json_t *all = json_pack("{s:s,s:I,s:I,s:I,s:I,s:I,s:f,s:f,s:I}", "config", s->shards.config,
                             "shards", (json_int_t)s->shards.count, "memory", (json_int_t)f->memory,
                             "observed", (json_int_t)f->observed, "new", (json_int_t)f->new_keys,
@@ -70,6 +80,10 @@ static json_t *describe(const struct stored *s, const struct weir_stats *f)
         all = json_with(all, "records", utf8_string(s->state.records));
     if (*s->keys)
         all = json_with(all, "keys", json_string(s->keys));
+    if (prefixes_read(&prefixes, s->note)) {
+        prefixes_print(&prefixes, lengths);
+        all = json_with(all, "prefixes", json_string(lengths));
+    }
     if (s->has_state && s->state.position.known) {
         all = json_with(all, "input", utf8_string(s->state.input));
         all = json_with(all, "offset", json_integer((json_int_t)s->state.position.offset));

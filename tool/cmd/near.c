@@ -9,7 +9,7 @@
 #include "cmd/commands.h"
 #include "cmd/run.h"
 #include "pipe/write.h"
-#include "state/lock.h"
+#include "state/replace.h"
 #include "verdict/by_near.h"
 
 #define MEMORY "64M"

@@ -123,7 +123,7 @@ static bool take(void *context, struct batch *b)
         if (!write_batch(&r->writer[i], b) || !write_flush(&r->writer[i]))
             return false;
     audit_batch(&r->audit, b, r->writer[0].passes);
-    if (r->run->is_list)
+    if (r->run->is_list && !r->run->records.cidr)
         networks_count(&r->networks, b);
     r->unsaved += b->n;
     if (b->input.name)
@@ -137,7 +137,8 @@ static bool take(void *context, struct batch *b)
 
 static bool wants_rest(void *context)
 {
-    return is_to_stop(context) || run_wants_checkpoint(context) || run_wants_metrics(context);
+    return is_to_stop(context) || run_wants_checkpoint(context) || run_wants_metrics(context) ||
+           signals_reopen();
 }
 
 static bool rest(void *context)
@@ -146,6 +147,8 @@ static bool rest(void *context)
 
     if (is_to_stop(r))
         return stop_full(r);
+    if (signals_reopen() && !run_reopen(r))
+        return false;
     if (run_wants_checkpoint(r) && !run_checkpoint(r))
         return false;
     if (run_wants_metrics(r))
@@ -247,7 +250,8 @@ static int finish(struct running *r)
     tell_unfinished(r);
     tell_late(r);
     if (!r->run->verbosity.quiet)
-        networks_report(&r->networks);
+        networks_report(&r->networks,
+                        strcmp(r->run->command, "add") == 0 ? "'weir build --cidr'" : "--cidr");
     if (r->past_since > 0 && !save_failed) /* the first message has the reason */
         tell_past(r);
     tell_skipped(t, &r->run->verbosity, r->source.reader.count > 1);

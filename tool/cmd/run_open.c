@@ -7,7 +7,7 @@
 #include "cli/signals.h"
 #include "cmd/running.h"
 #include "state/replace.h"
-#include "state/resume.h"
+#include "state/state.h"
 
 static bool resume(struct running *r)
 {
@@ -162,7 +162,8 @@ bool run_open(struct running *r, struct sink sink)
                   r->source.reader.total);
     r->progress.seen = run->verdict.seen;
     r->progress.filled = run->verdict.filled;
-    if (run->state.path || r->progress.bar || run->threads > 1 || run->verbosity.metrics)
+    if (run->state.path || run->output.path || run->output.rejects || run->output.audit ||
+        r->progress.bar || run->threads > 1 || run->verbosity.metrics)
         source_hurry(&r->source);
     if (source_clock(&r->source))
         source_set_clock(&r->source, run->clock ? run->clock : NO_TIME,

@@ -41,6 +41,8 @@ static bool describe_output(const struct running *r, const struct writer *w, con
         return true;
     bool looked = fstat(w->fd, &st) == 0;
     o->cut = looked && S_ISREG(st.st_mode);
+    if (o->cut && (uint64_t)st.st_size < o->length) /* it was truncated, as by logrotate */
+        o->length = (uint64_t)st.st_size;
     if (looked && o->cut)
         looked = state_hash_end(r->run->verdict.hash, path, o->length, o->written);
     return looked ||
@@ -112,6 +114,21 @@ bool run_checkpoint(struct running *r)
     r->unsaved = 0;
     r->next_save = now() + fmax(took / SAVING_SHARE, r->run->state.seconds);
     return true;
+}
+
+/* ---- rotated outputs ---- */
+
+/* The state then describes the new files. Without a state, the audit file is still written, because
+ * its old one may have been renamed. */
+bool run_reopen(struct running *r)
+{
+    signals_reopened();
+    for (uint32_t i = 0; i < r->writers; i++)
+        if (write_is_rotated(&r->writer[i]) && !write_reopen(&r->writer[i]))
+            return false;
+    bool saved = r->run->state.path ? run_checkpoint(r) : audit_write(&r->audit, "running");
+    r->pipe.failed |= !saved;
+    return saved;
 }
 
 /* ---- metrics ---- */

@@ -42,6 +42,10 @@ bool run_open(struct running *r, struct sink sink);
 bool run_wants_checkpoint(const struct running *r);
 bool run_checkpoint(struct running *r);
 
+/* After SIGUSR1: open outputs that were renamed again, and save the state. False after a message,
+ * or if a writer has an error. */
+bool run_reopen(struct running *r);
+
 /* At the end: is there something to save in a state or filter file? */
 bool run_is_to_be_saved(const struct running *r);
 

@@ -13,10 +13,11 @@
 #include "cli/signals.h"
 #include "cli/units.h"
 #include "state/files.h"
-#include "state/lock.h"
+#include "state/replace.h"
 #include "unpack/unpack.h"
 
 #define FPR_FOR_SETS "0.001"
+#define PREFIXES_FOR_RATE 32
 #define WORTH_TELLING 0.95 /* of the size: smaller savings are not reported; chosen, as are */
 #define KEYS_TO_TELL 1000  /* sets below this are not worth a note */
 
@@ -90,11 +91,23 @@ static uint64_t spread_of(uint64_t keys, uint32_t shards, const char *name)
     return (uint64_t)ceil((has_slots && shards > 1 ? 4 : 1) * sqrt((double)keys * shards));
 }
 
+/* An address is looked up once per prefix length, so the rate of a lookup is lower than that of an
+ * address. More lengths of one family than this are rare. NULL if there is no rate. */
+static const char *rate_of_lookup(const struct options *o, const char *rate, char text[32])
+{
+    double value;
+
+    if (!o->records.cidr || !rate || !read_rate(rate, &value))
+        return rate;
+    snprintf(text, 32, "%.9g", value / PREFIXES_FOR_RATE);
+    return text;
+}
+
 bool keyset_open(const struct options *o, struct inputs files, struct shards *s)
 {
     struct filter_request w = o->filter;
     const char *name = w.algorithm ? w.algorithm : DEFAULT_FOR_SETS;
-    char spec[WEIR_SPEC_MAX], number[24], parameter[PARAMETER_MAX];
+    char spec[WEIR_SPEC_MAX], number[24], parameter[PARAMETER_MAX], lookup_rate[32];
     struct weir_error error;
     uint64_t keys = 0;
     bool fits =
@@ -102,11 +115,12 @@ bool keyset_open(const struct options *o, struct inputs files, struct shards *s)
 
     if (fits && !count_all(&files, &o->records, &keys))
         return false;
+    w.fpr = rate_of_lookup(o, w.fpr, lookup_rate);
     if (fits) {
         keys += spread_of(keys, shards_wanted(o->shards, o->threads, name), name);
         snprintf(number, sizeof number, "%llu", (unsigned long long)keys);
         request_add(&w, parameter, "capacity", number);
-        w.fpr = w.fpr ? w.fpr : FPR_FOR_SETS;
+        w.fpr = w.fpr ? w.fpr : rate_of_lookup(o, FPR_FOR_SETS, lookup_rate);
     }
     if (!request_complete(&w, WEIR_KIND_FILTER, DEFAULT_FOR_SETS, NULL, spec))
         return false;
@@ -144,12 +158,13 @@ static bool check_fixed(const struct options *o)
 bool keyset_begin(const struct options *o, struct building *b, struct shards *s)
 {
     struct filter_request w = o->filter;
-    char complete[WEIR_SPEC_MAX], spec[SPEC_MAX], seed[32];
+    char complete[WEIR_SPEC_MAX], spec[SPEC_MAX], seed[32], lookup_rate[32];
 
     if (!check_fixed(o))
         return false;
     if (!w.fpr && !request_sets(&w, "bits") && !request_sets(&w, "fpr"))
         w.fpr = FPR_FOR_SETS;
+    w.fpr = rate_of_lookup(o, w.fpr, lookup_rate);
     if (!request_complete(&w, WEIR_KIND_FILTER, DEFAULT_FOR_FIXED, NULL, complete))
         return false;
     weir_spec_get(complete, "seed", seed, sizeof seed);
@@ -204,12 +219,32 @@ static bool can_forget(const struct shards *s)
     return reject("%s; 'weir build -a NAME -o F KEYS' makes one", error.text);
 }
 
-bool keyset_load(const struct options *o, const char *path, struct stored *s)
+/* If the file is a set of networks, read keys as --cidr does. */
+static bool find_networks(struct options *o, const char *path, const struct stored *s,
+                          struct prefix_lengths *prefixes)
+{
+    bool networks = strcmp(s->keys, "--cidr") == 0;
+    const char *excluded = networks ? records_not_with_cidr(&o->records) : NULL;
+
+    if (!networks)
+        return !o->records.cidr ||
+               reject("%s is not a set of networks; 'weir build --cidr -o F LIST' builds one",
+                      path);
+    if (excluded)
+        return reject("%s is a set of networks, and keys are IP addresses; remove --%s", path,
+                      excluded);
+    o->records.cidr = true;
+    return prefixes_read(prefixes, s->note) || reject("%s: damaged: no prefix lengths", path);
+}
+
+bool keyset_load(struct options *o, const char *path, struct stored *s,
+                 struct prefix_lengths *prefixes)
 {
     bool told = o->verbosity.stats == STATS_TEXT || o->verbosity.stats == STATS_JSON ||
                 o->verbosity.metrics || o->output.audit;
 
-    return (told ? file_load(s, path) : file_view(s, path)) && keyset_same_keys(o, path, s);
+    return (told ? file_load(s, path) : file_view(s, path)) &&
+           find_networks(o, path, s, prefixes) && keyset_same_keys(o, path, s);
 }
 
 bool keyset_same_keys(const struct options *o, const char *path, const struct stored *s)
@@ -232,13 +267,16 @@ static bool can_learn(const struct shards *s, const char *path)
                   path, about->name);
 }
 
-int keyset_change(const struct options *o, enum weir_shared_operation operation)
+int keyset_change(const struct options *given, enum weir_shared_operation operation)
 {
     static struct stored stored;
+    struct prefix_lengths prefixes;
+    struct options with = *given, *o = &with;
     const char *path = keyset_file(o);
     int status = EXIT_ERROR;
 
-    if (path && lock_file(path) && file_load(&stored, path) && keyset_same_keys(o, path, &stored) &&
+    if (path && lock_file(path) && file_load(&stored, path) &&
+        find_networks(o, path, &stored, &prefixes) && keyset_same_keys(o, path, &stored) &&
         (operation == WEIR_SHARED_FORGET ? can_forget(&stored.shards)
                                          : can_learn(&stored.shards, path))) {
         struct run r = run_asked(o, 1);
@@ -246,7 +284,8 @@ int keyset_change(const struct options *o, enum weir_shared_operation operation)
         struct filtering filtering = {.shards = &stored.shards,
                                       .operation = operation,
                                       .must_fit = true,
-                                      .overflow = shards_stats(&stored.shards).overflow};
+                                      .overflow = shards_stats(&stored.shards).overflow,
+                                      .prefixes = o->records.cidr ? &prefixes : NULL};
 
         r.is_list = operation != WEIR_SHARED_FORGET;
         r.output = (struct output){.mute = true};

@@ -3,7 +3,6 @@
 #define WEIR_CMD_SETS_H
 
 #include "cmd/run.h"
-#include "verdict/by_builder.h"
 #include "verdict/by_filter.h"
 
 #define DEFAULT_FOR_SETS "bloom" /* it evicts no key */
@@ -26,15 +25,16 @@ void keyset_tell_fixed(const struct options *o, const struct shards *s);
 /* The operand that names the filter file; NULL after a message. */
 const char *keyset_file(const struct options *o);
 
-/* Open that file for lookups: mapped, unless statistics require all of it. False after a message.
- */
+/* Open that file for lookups: mapped, unless statistics require all of it. A set of networks sets
+ * --cidr and its prefix lengths. False after a message. */
 struct stored;
-bool keyset_load(const struct options *o, const char *path, struct stored *s);
+bool keyset_load(struct options *o, const char *path, struct stored *s,
+                 struct prefix_lengths *prefixes);
 
 /* Are its keys made like those of the options, or is --keys-differ given? False after a message. */
 bool keyset_same_keys(const struct options *o, const char *path, const struct stored *s);
 
 /* Add the keys of files to a filter file, or remove them from it, and save it again. */
-int keyset_change(const struct options *o, enum weir_shared_operation operation);
+int keyset_change(const struct options *given, enum weir_shared_operation operation);
 
 #endif

@@ -126,6 +126,7 @@ void batch_reset(struct batch *b)
     b->headless = false;
     b->important = b->event.timed = false;
     b->unparsed = 0;
+    b->masked = 0;
     b->event.aheads = b->event.late = 0;
     b->event.most_late = 0;
     b->failed = false;

@@ -109,6 +109,8 @@ struct batch {
     uint8_t *bad;   /* BAD_...; undefined if bads is 0 */
     uint32_t bads;
     uint32_t unparsed;          /* values that --key-as could not parse */
+    uint32_t masked;            /* networks with bits after their prefix, the first of them in */
+    uint32_t first_masked;      /* this record */
     struct fault_notes *faults; /* for --explain, else NULL: then no fault ends the batch */
     struct arena arena;         /* for keys that are not part of data */
 

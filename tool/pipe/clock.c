@@ -1,5 +1,5 @@
-/* clock.c - see clock.h. */
-#include "pipe/clock.h"
+/* clock.c - event time: see pipe.h. */
+#include "pipe/pipe.h"
 
 #include "cli/units.h"
 

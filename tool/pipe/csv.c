@@ -11,7 +11,6 @@
 
 #include <string.h>
 
-#include "pipe/match.h"
 #include "pipe/scan.h"
 
 #define TEXT_AFTER_QUOTE "not CSV: text after a closing quote"

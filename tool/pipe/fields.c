@@ -3,12 +3,12 @@
  * A record is read in blocks of 64 bytes. For each block, a mask has a bit where a field ends
  * (between blanks: where one begins or ends). Fields are found by stepping from bit to bit. Nothing
  * after the last requested field is read. */
-#include "pipe/fields.h"
+#include "pipe/pick.h"
 
 #include <string.h>
 
 #include "pipe/csv.h"
-#include "pipe/match.h"
+#include "pipe/scan.h"
 
 struct cutter {
     match_function match; /* this and the way are compile-time constants: one loop for each */

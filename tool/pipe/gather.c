@@ -1,5 +1,5 @@
-/* gather.c - see gather.h. */
-#include "pipe/gather.h"
+/* gather.c - fill a batch with the records of the open file: see read.h. */
+#include "pipe/read.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -45,7 +45,7 @@ const char *gather_name(const struct reader *r)
 }
 
 /* ---- records that must wait for those after them: the last ones that came, as long as
- * there may be a leap in time among them (clock.h). What is held stays with the reader and
+ * there may be a leap in time among them (clock.c). What is held stays with the reader and
  * comes first in the next batch, so that it makes no difference how the bytes came. Nothing
  * waits for longer than a pause of the input, nor past the end of a file ---- */
 

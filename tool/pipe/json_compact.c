@@ -9,8 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "pipe/json_string.h"
-
 struct member {
     const char *name; /* in the input, after its quote */
     size_t begin, size;

@@ -1,4 +1,4 @@
-/* json_scan.c - see json_scan.h.
+/* json_scan.c - see json.h.
  *
  * A loop from token to token. Long runs, the text of strings and the digits of numbers, are skipped
  * 16 or 32 bytes at a time (SSE2, AVX2) or 8 (arithmetic on a word). A token costs a few branches,
@@ -7,11 +7,9 @@
  *
  * An index of all structural bytes, as in simdjson (Langdale and Lemire 2019), pays off for large
  * documents, not for lines of a few hundred bytes (docs/design.md). */
-#include "pipe/json_scan.h"
+#include "pipe/json.h"
 
 #include <string.h>
-
-#include "pipe/json_string.h"
 
 #define INLINE static inline __attribute__((always_inline))
 

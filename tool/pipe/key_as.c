@@ -13,6 +13,7 @@
 #include <utf8proc.h>
 
 #include "cli/messages.h"
+#include "pipe/network.h"
 
 #define HOST_MAX 253 /* characters of a host name */
 #define LABEL_MAX 63 /* characters between its dots */
@@ -574,6 +575,18 @@ static enum key_as_result to_ip(struct arena *a, struct weir_bytes *field)
                                                         : KEY_AS_UNPARSED;
 }
 
+static enum key_as_result to_network(struct arena *a, struct weir_bytes *field)
+{
+    char text[NETWORK_TEXT];
+    struct network n;
+    enum network_result parsed = network_parse(&n, field->data, field->size);
+
+    if (parsed == NETWORK_INVALID)
+        return KEY_AS_UNPARSED;
+    enum key_as_result set = set_field(a, field, text, network_print(&n, text));
+    return set == KEY_AS_DONE && parsed == NETWORK_MASKED ? KEY_AS_MASKED : set;
+}
+
 /* Is it UTF-8, without long runs of combining marks? */
 static bool is_text(const uint8_t *at, size_t size)
 {
@@ -625,6 +638,13 @@ static const struct key_transform *find_transform(const char *name, size_t size)
         if (strlen(transforms[i].name) == size && memcmp(transforms[i].name, name, size) == 0)
             return &transforms[i];
     return NULL;
+}
+
+void key_as_network(struct key_as *k)
+{
+    static const struct key_transform network = {"network", to_network};
+
+    *k = (struct key_as){1, {&network}};
 }
 
 bool key_as_open(struct key_as *k, const char *names)

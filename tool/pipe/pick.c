@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "pipe/fields.h"
 #include "pipe/json.h"
 #include "cli/normalize.h"
 #include "cli/messages.h"
@@ -135,13 +134,14 @@ bool pick_open(struct picker *p, const struct records *r)
     p->pass_missing = r->missing == MISSING_PASSES;
     if (!key_as_open(&p->as, r->key_as))
         return false;
-    p->unparsed_malformed = r->on_error_given;
+    if (r->cidr)
+        key_as_network(&p->as);
+    p->networks = r->cidr;
+    p->unparsed_malformed = r->on_error_given || r->cidr;
     p->fold = r->ignore_case;
     p->squeeze_spaces = r->ignore_space;
     p->strip_record = records_strip_cr(r);
     p->strip_field = p->strip_record || p->way == PICK_CSV; /* RFC 4180: its lines end in CR LF */
-    if (p->fold)
-        fold_case_open();
     if (r->key && !add_columns(p, r->key, "--key"))
         return false;
     p->keys = p->columns;
@@ -305,6 +305,21 @@ static bool squeeze_spaces(struct arena *a, struct weir_bytes *key)
     return true;
 }
 
+static void fault_unparsed(const struct picker *p, struct batch *b, uint32_t i, const char *failed,
+                           const struct weir_bytes *field)
+{
+    int size = (int)(field->size < 60 ? field->size : 60);
+
+    if (p->networks)
+        batch_fault(b, i, p->skip,
+                    "'%.*s' is not an IP address or network, such as 192.0.2.7, 10.0.0.0/8 or "
+                    "2001:db8::/32",
+                    size, (const char *)field->data);
+    else
+        batch_fault(b, i, p->skip, "--key-as %s cannot parse '%.*s'", failed, size,
+                    (const char *)field->data);
+}
+
 /* One field of the key of record i; false if the record is malformed. */
 static bool normalize_field(const struct picker *p, struct batch *b, uint32_t i,
                             struct weir_bytes *field)
@@ -321,11 +336,12 @@ static bool normalize_field(const struct picker *p, struct batch *b, uint32_t i,
     if (result == KEY_AS_NO_MEMORY)
         batch_fault(b, i, false, "out of memory");
     else if (result == KEY_AS_UNPARSED && p->unparsed_malformed)
-        batch_fault(b, i, p->skip, "--key-as %s cannot parse '%.*s'", failed,
-                    (int)(before.size < 40 ? before.size : 40), (const char *)before.data);
+        fault_unparsed(p, b, i, failed, &before);
     else if (result == KEY_AS_UNPARSED)
         b->unparsed++;
-    return result == KEY_AS_DONE || (result == KEY_AS_UNPARSED && !p->unparsed_malformed);
+    else if (result == KEY_AS_MASKED && b->masked++ == 0)
+        b->first_masked = i;
+    return result < KEY_AS_UNPARSED || (result == KEY_AS_UNPARSED && !p->unparsed_malformed);
 }
 
 static bool normalize_fields(const struct picker *p, struct batch *b, uint32_t i,

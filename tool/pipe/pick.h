@@ -5,7 +5,7 @@
 #include "cli/inputs.h"
 #include "pipe/batch.h"
 #include "pipe/key_as.h"
-#include "pipe/json_scan.h"
+#include "pipe/json.h"
 #include "pipe/time_text.h"
 
 #define COLUMNS_MAX 16
@@ -36,6 +36,7 @@ struct picker {
     bool skip_missing, pass_missing; /* records without the key */
     bool fold, squeeze_spaces, skip;
     struct key_as as;
+    bool networks;                  /* keys are IP networks: `as` is the transform of --cidr */
     bool unparsed_malformed;        /* values that `as` cannot parse */
     bool strip_record, strip_field; /* of a CR at the end: a key that is all of the record, or the
                                      * last field of one with delimiters */
@@ -65,5 +66,20 @@ uint64_t pick_time_early(const struct picker *p, struct batch *b, uint32_t i,
 /* Detect the time format from the first record that has a time. Records that the run skips
  * or passes (--on-error, --on-missing) are ignored; at one that stops it: false. */
 bool pick_time_format(const struct picker *p, struct batch *b, struct time_format *f);
+
+/* ---- the fields of a record: fields.c ---- */
+
+/* Store the fields that the picker requests, in its order and without quotes. Returns the number of
+ * fields up to the last requested one; 0 if out of memory. Reads up to 63 bytes past the record. */
+uint32_t fields_of(const struct picker *p, struct arena *a, const char *record, size_t size,
+                   struct weir_bytes *wanted);
+
+/* The same for records from i on, if the picker requests one field, the key: fills that column, and
+ * returns the first record that has too few fields. */
+uint32_t fields_batch(const struct picker *p, struct batch *b, uint32_t i);
+
+/* The number of the first field after this one with that text, or 0. */
+uint32_t fields_find(const struct picker *p, struct arena *a, const char *record, size_t size,
+                     const char *text, uint32_t after);
 
 #endif

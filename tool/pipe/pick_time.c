@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-#include "pipe/fields.h"
 #include "pipe/json.h"
 
 #define SHOWN 60 /* bytes of a text in a message */

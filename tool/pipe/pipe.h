@@ -5,13 +5,13 @@
  *   verdict  decides for each record (verdict/verdict.h)
  *   sink     the output, a sketch or memory
  *
- * threads.h distributes these stages over threads. */
+ * The stages are divided among any number of threads. */
 #ifndef WEIR_PIPE_PIPE_H
 #define WEIR_PIPE_PIPE_H
 
-#include "pipe/clock.h"
 #include "pipe/read.h"
 #include "verdict/verdict.h"
+#include "pipe/batch.h"
 
 struct source {
     void *context;
@@ -46,5 +46,34 @@ struct pipe {
 /* Run to the end of the source, to a signal, to a failed batch or until the sink returns false.
  * Returns false after a message if memory or threads are exhausted. */
 bool pipe_run(struct pipe *p);
+
+/* ---- event time, from the times of records: clock.c
+ *
+ * The clock is the newest time so far and never goes back. An older record is late, and gets the
+ * clock's time. A record that is more than a span ahead is accepted if most of the few records
+ * after it are ahead too. Otherwise it is malformed, because a single wrong date must not age all
+ * keys. ---- */
+
+struct event_clock {
+    uint64_t span;     /* milliseconds that a single record may be ahead */
+    uint64_t lateness; /* milliseconds that a record may be late */
+    bool skip;         /* malformed records, instead of stopping */
+    uint64_t now;      /* the newest time so far; NO_TIME before the first */
+};
+
+/* Replace the times of a batch by those of its verdicts. Records that are too late or too far ahead
+ * are malformed. Call for the batches in order. */
+void clock_batch(struct event_clock *c, struct batch *b);
+
+/* ---- which records must wait for those after them ---- */
+
+/* The times of the latest records that were passed on. */
+struct look_behind {
+    uint64_t time[LOOK_AHEAD]; /* NO_TIME: it had none */
+};
+
+/* The latest n times of records: may one of the last LOOK_AHEAD be too far ahead? Only then the
+ * records after it must be known. */
+bool clock_may_leap(const struct look_behind *l, const uint64_t *time, uint32_t n, uint64_t span);
 
 #endif

@@ -9,7 +9,6 @@
 
 #include "cli/inputs.h"
 #include "cli/signals.h"
-#include "pipe/gather.h"
 #include "pipe/scan.h"
 
 /* The total number of bytes is then unknown. */

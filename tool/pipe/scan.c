@@ -1,8 +1,6 @@
 /* scan.c - see scan.h. */
 #include "pipe/scan.h"
 
-#include "pipe/match.h"
-
 /* The mask of the block at `at`, without bits from `to` on. */
 MATCH_INLINE uint64_t mask_of(match_function match, const char *data, size_t at, size_t to,
                               const char *c, int bytes)

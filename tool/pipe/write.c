@@ -15,7 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cli/json_text.h"
+#include "cli/print.h"
 #include "cli/messages.h"
 #include "cli/signals.h"
 #include "pipe/csv.h"
@@ -25,6 +25,8 @@
 #define SHORT 48                  /* mean length up to which records are copied singly */
 #define STEP 32
 #define ALL_VERDICTS ((1u << (VERDICT_UNKNOWN + 1)) - 1)
+/* A file that another program truncates continues at its new end. */
+#define OUTPUT_FLAGS (O_WRONLY | O_CREAT | O_CLOEXEC | O_APPEND)
 #define READER_EVERY 50 /* milliseconds between checks whether a pipe has a reader; a guess */
 
 bool write_answers_all(const struct output *o)
@@ -76,10 +78,10 @@ static enum write_form form_of(const struct output *o)
     return !write_answers_all(o) ? WRITE_RECORDS : o->answers ? WRITE_WORDS : WRITE_TAGGED;
 }
 
-static bool open_path(struct writer *w, const char *path, bool append, uint64_t length)
+static bool open_path(struct writer *w, const char *path, uint64_t length)
 {
     w->name = path;
-    w->fd = open_output(path, O_WRONLY | O_CREAT | O_CLOEXEC | (append ? O_APPEND : 0));
+    w->fd = open_output(path, OUTPUT_FLAGS);
     if (w->fd < 0 && signals_caught())
         return false; /* the signal ends the run, without a message */
     return w->fd >= 0 ? cut(w, length) : reject("cannot write %s: %s", path, strerror(errno));
@@ -99,7 +101,7 @@ bool write_open(struct writer *w, const struct output *o, uint8_t passes, uint64
         w->passes = ALL_VERDICTS & ~(1u << VERDICT_NONE);
     if (!o->path || (o->mute && !o->count_only))
         return true;
-    return open_path(w, o->path, o->append, length);
+    return open_path(w, o->path, length);
 }
 
 bool write_open_rejects(struct writer *w, const struct output *o, uint8_t passes, uint64_t length)
@@ -111,7 +113,33 @@ bool write_open_rejects(struct writer *w, const struct output *o, uint8_t passes
                          .buffer = malloc(ROOM + MARGIN)};
     if (!w->buffer)
         return reject("out of memory");
-    return open_path(w, o->rejects, o->append, length);
+    return open_path(w, o->rejects, length);
+}
+
+bool write_is_rotated(const struct writer *w)
+{
+    struct stat open, named;
+
+    return w->fd > 1 && fstat(w->fd, &open) == 0 && S_ISREG(open.st_mode) &&
+           (stat(w->name, &named) != 0 || named.st_dev != open.st_dev ||
+            named.st_ino != open.st_ino);
+}
+
+bool write_reopen(struct writer *w)
+{
+    struct stat st;
+    int fd = write_sync(w) ? open(w->name, OUTPUT_FLAGS, 0666) : -1;
+
+    if (fd < 0 || fstat(fd, &st) != 0 || close(w->fd) != 0) {
+        w->error = w->error ? w->error : errno;
+        if (fd >= 0)
+            close(fd);
+        return false;
+    }
+    w->fd = fd;
+    w->bytes = S_ISREG(st.st_mode) ? (uint64_t)st.st_size : 0;
+    w->headed = w->bytes > 0;
+    return true;
 }
 
 static inline bool passes(const struct writer *w, uint8_t verdict)

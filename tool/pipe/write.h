@@ -39,6 +39,13 @@ bool write_open(struct writer *w, const struct output *o, uint8_t passes, uint64
 /* Open the file for all other records. */
 bool write_open_rejects(struct writer *w, const struct output *o, uint8_t passes, uint64_t length);
 
+/* Was the file renamed or removed, so that its path names another file or none? */
+bool write_is_rotated(const struct writer *w);
+
+/* Open the file at its path again, at its end; the header is written again if it is empty. Returns
+ * false if it failed; w->error is the reason. */
+bool write_reopen(struct writer *w);
+
 /* Does each record get one output line, even if it is malformed? */
 bool write_answers_all(const struct output *o);
 

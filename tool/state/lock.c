@@ -1,4 +1,4 @@
-/* lock.c - see lock.h.
+/* lock.c - one writer per file: see replace.h.
  *
  * An advisory lock (flock) on the file itself ends with the process, however it ends. The file is
  * replaced when it is saved; the new file is locked before it gets the name. A waiting run that
@@ -8,7 +8,7 @@
  * If the file does not exist yet, a marker file .NAME.weir-lock is locked instead until the first
  * save. It is created complete and locked, with a text that identifies it. A marker left by a crash
  * is locked and used again; a file of that name with other content is not touched. */
-#include "state/lock.h"
+#include "state/replace.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -20,7 +20,6 @@
 #include "cli/messages.h"
 #include "cli/inputs.h"
 #include "cli/signals.h"
-#include "state/target.h"
 
 static const char mark[] = "weir: while this file is locked, a run is making a file here.\n";
 

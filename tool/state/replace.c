@@ -12,8 +12,6 @@
 
 #include "cli/messages.h"
 #include "cli/inputs.h"
-#include "state/lock.h"
-#include "state/target.h"
 
 struct file_sink {
     int fd, error;

@@ -1,11 +1,11 @@
-/* resume.c - see resume.h.
+/* resume.c - find the input file of an earlier run: see state.h.
  *
  * A file is the one that was being read if it is at least as long as the part that was read, and
  * the hashes of the start and of the end of that part match (trace in pipe/position.h). For
  * compressed files, the decompressed bytes are compared: a log that was compressed during rotation
  * is still the same log. The inode alone is not sufficient, because the next file may reuse it. It
  * decides between files with equal bytes, and it is used if nothing had been read. */
-#include "state/resume.h"
+#include "state/state.h"
 
 #include <dirent.h>
 #include <errno.h>

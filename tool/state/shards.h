@@ -3,6 +3,7 @@
 #define WEIR_STATE_SHARDS_H
 
 #include <weir/shared.h>
+#include <weir/build.h>
 
 #include "cli/filter_request.h"
 
@@ -30,5 +31,28 @@ void shards_close(struct shards *s);
 
 /* Statistics of all shards: sums, and means of fill and error. */
 struct weir_stats shards_stats(const struct shards *s);
+
+/* ---- the keys of a fixed filter while it is built: memory first, then an unnamed file in TMPDIR
+ * ---- */
+
+#define SPILL_KEPT ((uint64_t)32 << 20) /* bytes of memory for all shards */
+
+struct spill {
+    uint8_t *memory;
+    uint64_t kept, room; /* max bytes in memory; bytes allocated */
+    int fd;              /* -1: no file yet */
+    int error;           /* errno, if something failed */
+    bool opening;        /* creating the file failed */
+};
+
+/* Open with a limit of bytes in memory. */
+void spill_open(struct spill *a, uint64_t kept);
+void spill_close(struct spill *a);
+
+/* The callbacks for the library. */
+struct weir_spill spill_room(struct spill *a);
+
+/* The message of a failure. */
+const char *spill_failure(const struct spill *a);
 
 #endif

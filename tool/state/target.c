@@ -1,5 +1,5 @@
-/* target.c - see target.h. */
-#include "state/target.h"
+/* target.c - the file that a run writes: see replace.h. */
+#include "state/replace.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
-/* codec.c - see codec.h. Each format uses its own library. */
-#include "unpack/codec.h"
+/* codec.c - gzip, Zstandard and xz, with a library each: see unpack.h. */
+#include "unpack/unpack.h"
 
 #include <errno.h>
 #include <lzma.h>

@@ -16,7 +16,6 @@
 #include <unistd.h>
 
 #include "cli/signals.h"
-#include "unpack/codec.h"
 
 #define BLOCKS 4 /* half a MiB, which fits into the cache; chosen */
 

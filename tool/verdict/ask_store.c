@@ -14,6 +14,7 @@
 #include "cli/signals.h"
 #include "cli/units.h"
 #include "state/state.h"
+#include "verdict/network_list.h"
 
 #define REFUTED_BITS (1 << 20)
 #define SCRATCH_BYTES 65536 /* bytes of converted keys before memory is freed */
@@ -23,7 +24,9 @@
 struct asker {
     struct store *store;
     enum silence silence;
-    bool stopped; /* it did not answer, and this ends the run */
+    bool stopped;                        /* it did not answer, and this ends the run */
+    struct network_list_counts networks; /* with --cidr */
+    uint64_t skipped;                    /* lines of a file of keys */
 
     uint64_t hits, refuted;                /* answers, and the number of "other" among them */
     uint64_t different;                    /* lower limit of the keys that were refuted: bits of */
@@ -136,28 +139,71 @@ static bool has_same_keys(const struct store *store, const struct records *r)
                   *keys ? keys : "whole records");
 }
 
+static bool can_hold_networks(const struct store *store, const struct records *r)
+{
+    return !r->cidr || strncmp(store_name(store), "keys:", 5) == 0 ||
+           reject("%s: --cidr needs a file of networks; export them, and use keys:FILE",
+                  store_name(store));
+}
+
+bool list_of_keys(const char *text, struct records *lines, const char **path)
+{
+    struct keys_address address;
+    char why[1024];
+
+    *path = text;
+    if (strncasecmp(text, "keys:", 5) != 0)
+        return true;
+    if (!store_parse_keys(text, &address, why, sizeof why))
+        return reject("%s", why);
+    if (!address.path)
+        return reject("out of memory");
+    *path = address.path; /* until the run ends, like the field */
+    if (address.field) {
+        lines->key = address.field;
+        lines->format = address.delimiter == ',' ? FORMAT_CSV
+                        : address.delimiter      ? FORMAT_DELIMITED
+                                                 : FORMAT_LINES;
+        lines->delimiter = address.delimiter;
+    }
+    return true;
+}
+
+void asker_tell_list(const struct asker *a)
+{
+    if (a->skipped)
+        note("%s: %llu line%s without the field left out", store_name(a->store),
+             (unsigned long long)a->skipped, a->skipped == 1 ? "" : "s");
+    network_list_tell(&a->networks, store_name(a->store));
+}
+
 struct asker *asker_open(const char *url, const struct store_patience *p, const struct records *r)
 {
     struct asker *a = calloc(1, sizeof *a);
+    char why[1024] = "out of memory";
+
+    if (!a) {
+        fail("%s", why);
+        return NULL;
+    }
+    a->networks.records = r;
     struct store_options options = {.timeout = p->timeout,
                                     .attempts = p->retries + 1,
                                     .nul = r->nul,
                                     .strip_cr = records_strip_cr(r),
+                                    .skipped = r->skip ? &a->skipped : NULL,
                                     .fold = unifies(r) ? unify_keys : NULL,
                                     .how = r,
+                                    .set = r->cidr ? &network_list_set : NULL,
+                                    .set_how = &a->networks,
                                     .interrupted = interrupted};
-    char why[1024] = "out of memory";
-
     signal(SIGPIPE, SIG_IGN); /* a store that hangs up; of the output, write.c sees EPIPE */
-    if (r->ignore_case)
-        fold_case_open();
-    if (a)
-        a->store = store_open(url, &options, why, sizeof why);
-    if (a && a->store && !has_same_keys(a->store, r)) {
+    a->store = store_open(url, &options, why, sizeof why);
+    if (a->store && !(can_hold_networks(a->store, r) && has_same_keys(a->store, r))) {
         asker_close(a);
         return NULL;
     }
-    if (a && a->store) {
+    if (a->store) {
         a->silence = p->silence;
         return a;
     }

@@ -19,6 +19,13 @@ struct asker *asker_open(const char *url, const struct store_patience *p, const 
 void asker_close(struct asker *a);
 struct store *asker_store(const struct asker *a);
 
+/* The file of keys of --keys: FILE, or keys:FILE?field=1&delimiter=:, which changes how its lines
+ * are read. False after a message. */
+bool list_of_keys(const char *text, struct records *lines, const char **path);
+
+/* Print notes on the lines of a file of keys that were left out. */
+void asker_tell_list(const struct asker *a);
+
 /* Its URL without secrets. */
 const char *asker_name(const struct asker *a);
 

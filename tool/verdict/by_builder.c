@@ -1,5 +1,5 @@
-/* by_builder.c - see by_builder.h. */
-#include "verdict/by_builder.h"
+/* by_builder.c - gathers the keys of a filter that is built from the complete set: see by_filter.h.
+ */
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 #include "cli/messages.h"
 #include "cli/units.h"
 #include "state/files.h"
-#include "verdict/batch_keys.h"
+#include "verdict/by_filter.h"
 
 /* ---- beginning and end ---- */
 
@@ -90,7 +90,11 @@ bool building_finish(struct building *b)
 
 static void prepare(void *context, struct batch *batch)
 {
-    keys_hash(((const struct building *)context)->hash, batch);
+    const struct building *b = context;
+
+    if (b->prefixes)
+        networks_convert(b->prefixes, batch);
+    keys_hash(b->hash, batch);
 }
 
 static void add_to(struct building *b, uint32_t shard, const struct weir_key *keys, size_t n)
@@ -147,8 +151,12 @@ static void complete(void *context, struct batch *batch)
 static bool save(void *context, const char *path, const char *note)
 {
     struct building *b = context;
+    char with_prefixes[NOTE_MAX];
 
-    return building_finish(b) && file_save(path, note, b->shards);
+    snprintf(with_prefixes, sizeof with_prefixes, "%s", note);
+    if (b->prefixes)
+        prefixes_write(b->prefixes, with_prefixes, sizeof with_prefixes);
+    return building_finish(b) && file_save(path, with_prefixes, b->shards);
 }
 
 /* Every key is new. */
@@ -166,6 +174,11 @@ static json_t *describe_counts(void *context, const struct tally *t)
     return json_pack("{s:I}", "keys", (json_int_t)shards_stats(b->shards).new_keys);
 }
 
+static double error_of(const struct building *b, const struct weir_stats *f)
+{
+    return b->prefixes ? prefixes_error(b->prefixes, f->error) : f->error;
+}
+
 static void report(void *context, const struct tally *t)
 {
     const struct shards *s = ((const struct building *)context)->shards;
@@ -178,7 +191,18 @@ static void report(void *context, const struct tally *t)
     fprintf(stderr,
             "weir: filter %s%s: %llu distinct keys, %.2f bits each; false-positive rate %s\n",
             s->config, s->count > 1 ? " in shards" : "", (unsigned long long)f.new_keys,
-            8 * (double)f.memory / keys, show_chance(f.error).text);
+            8 * (double)f.memory / keys, show_chance(error_of(context, &f)).text);
+}
+
+static void brief(void *context)
+{
+    const struct building *b = context;
+    struct weir_stats f = shards_stats(b->shards);
+
+    if (b->shards->count > 0)
+        fprintf(stderr, "; %llu distinct keys in %s, false-positive rate %s",
+                (unsigned long long)f.new_keys, show_bytes((double)f.memory).text,
+                show_chance(error_of(b, &f)).text);
 }
 
 static json_t *describe(void *context, const struct tally *t)
@@ -189,11 +213,12 @@ static json_t *describe(void *context, const struct tally *t)
     (void)t;
     return json_pack("{s:{s:s,s:I,s:I,s:I,s:f}}", "filter", "config", s->config, "shards",
                      (json_int_t)s->count, "memory", (json_int_t)f.memory, "keys",
-                     (json_int_t)f.new_keys, "error", f.error);
+                     (json_int_t)f.new_keys, "error", error_of(context, &f));
 }
 
 static const struct verdict_summary summary = {.report_counts = report_counts,
                                                .describe_counts = describe_counts,
+                                               .brief = brief,
                                                .report = report,
                                                .describe = describe};
 

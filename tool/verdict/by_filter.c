@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <weir/hash.h>
 
 #include "state/files.h"
 #include "cli/messages.h"
@@ -16,7 +17,11 @@ static uint64_t ticket(void *context)
 
 static void prepare(void *context, struct batch *b)
 {
-    keys_hash(((const struct filtering *)context)->hash, b);
+    const struct filtering *f = context;
+
+    if (f->prefixes)
+        networks_convert(f->prefixes, b);
+    keys_hash(f->hash, b);
 }
 
 /* All shards start at the same time and advance to the same time, so that the result does not
@@ -43,6 +48,54 @@ static void give(void *context, struct batch *b)
     keys_return(b);
 }
 
+/* ---- a batch of addresses ---- */
+
+struct address_lookups {
+    const struct filtering *f;
+    struct batch *b;
+    struct network_lookups keys;
+    struct weir_key hash[NETWORK_LOOKUPS];
+    uint8_t verdict[NETWORK_LOOKUPS];
+};
+
+static void look_up(void *context)
+{
+    struct address_lookups *l = context;
+    const struct shards *s = l->f->shards;
+    uint32_t n = l->keys.n;
+
+    weir_hash_bytes_many(l->f->hash.kind, l->f->hash.seed, l->keys.key, n, l->hash);
+    if (s->viewed)
+        view_ask(NULL, s->shared, l->hash, n, l->verdict);
+    else
+        weir_shared_ask_many(s->shared, l->hash, n, l->verdict);
+    for (uint32_t i = 0; i < n; i++)
+        if (l->verdict[i] == WEIR_SEEN)
+            l->b->verdict[l->keys.record[i]] = WEIR_SEEN;
+    l->keys.n = 0;
+}
+
+/* An address is seen if the filter has one of its prefixes. */
+static void give_addresses(void *context, struct batch *b)
+{
+    const struct filtering *f = context;
+    struct address_lookups l; /* large, and most of it is filled before it is read */
+
+    l.f = f;
+    l.b = b;
+    l.keys.n = 0;
+    if (!f->shards->viewed)
+        weir_shared_advance(f->shards->shared, b->read_at);
+    for (uint32_t i = 0; i < b->n; i++) {
+        bool bad = b->bads && b->bad[i];
+
+        b->verdict[i] = bad ? VERDICT_NONE : WEIR_NEW;
+        if (!bad)
+            networks_look_up(&l.keys, f->prefixes, &b->key[i], i, look_up, &l);
+    }
+    look_up(&l);
+}
+
 static void watch_batch(void *context, struct batch *b)
 {
     watch_show(((const struct filtering *)context)->watch, b->good.key, b->good.n);
@@ -53,12 +106,18 @@ static double fill(void *context)
     return shards_stats(((const struct filtering *)context)->shards).fill;
 }
 
+/* The false-positive rate of a record: an address is looked up once per prefix length. */
+static double error_of(const struct filtering *filtering, const struct weir_stats *f)
+{
+    return filtering->prefixes ? prefixes_error(filtering->prefixes, f->error) : f->error;
+}
+
 static struct error_point error(void *context)
 {
     const struct filtering *f = context;
     struct weir_stats stats = shards_stats(f->shards);
 
-    return (struct error_point){stats.error, stats.fill, stats.new_keys,
+    return (struct error_point){error_of(f, &stats), stats.fill, stats.new_keys,
                                 f->operation == WEIR_SHARED_OBSERVE};
 }
 
@@ -96,19 +155,27 @@ static bool all_fit(const struct filtering *f)
 static bool save(void *context, const char *path, const char *note)
 {
     const struct filtering *f = context;
+    char with_prefixes[NOTE_MAX];
 
-    return all_fit(f) && file_save(path, note, f->shards);
+    snprintf(with_prefixes, sizeof with_prefixes, "%s", note);
+    if (f->prefixes)
+        prefixes_write(f->prefixes, with_prefixes, sizeof with_prefixes);
+    return all_fit(f) && file_save(path, with_prefixes, f->shards);
 }
 
-static struct summary_figures figures_of(const struct shards *s, const struct weir_stats *f)
+static struct summary_figures figures_of(const struct filtering *filtering,
+                                         const struct weir_stats *f)
 {
-    return (struct summary_figures){"filter", s->config, s->count, f->memory, f->fill, f->error};
+    const struct shards *s = filtering->shards;
+
+    return (struct summary_figures){"filter",  s->config, s->count,
+                                    f->memory, f->fill,   error_of(filtering, f)};
 }
 
-static void report_fill(const struct shards *s)
+static void report_fill(const struct filtering *filtering)
 {
-    struct weir_stats f = shards_stats(s);
-    struct summary_figures figures = figures_of(s, &f);
+    struct weir_stats f = shards_stats(filtering->shards);
+    struct summary_figures figures = figures_of(filtering, &f);
 
     figures_report(&figures);
     if (f.overflow)
@@ -134,14 +201,14 @@ static void report(void *context, const struct tally *t)
     if (s->viewed) /* its fill would require reading the whole file */
         fprintf(stderr, "weir: filter %s%s\n", s->config, s->count > 1 ? " in shards" : "");
     else
-        report_fill(s);
+        report_fill(context);
 }
 
 static json_t *describe_filter(const struct filtering *filtering)
 {
     const struct shards *s = filtering->shards;
     struct weir_stats f = shards_stats(s);
-    struct summary_figures figures = figures_of(s, &f);
+    struct summary_figures figures = figures_of(filtering, &f);
     json_t *filter = figures_describe(&figures);
 
     json_object_set_new(filter, "lost", json_integer((json_int_t)f.lost));
@@ -175,23 +242,84 @@ struct verdict verdict_by_filter(struct filtering *f)
         "new", "seen", [VERDICT_NONE] = "skipped", [VERDICT_UNKNOWN] = "unknown"};
 
     f->hash = hash_of_spec(f->shards->config);
-    return (struct verdict){.context = f,
-                            .completer = f,
-                            .parallel = f->shards->count,
-                            .ticket = f->shards->viewed ? NULL : ticket,
-                            .prepare = prepare,
-                            .give = give,
-                            .complete = f->watch ? watch_batch : NULL,
-                            .fill = f->shards->viewed ? NULL : fill,
-                            .is_past = f->watch ? is_past : NULL,
-                            .tell_past = tell_past,
-                            .error = f->shards->viewed ? NULL : error,
-                            .evicted_from = f->watch ? evicted_from : NULL,
-                            .save = save,
-                            .summary = &summary,
-                            .words = words,
-                            .seen = "seen",
-                            .filled = "filter",
-                            .config = f->shards->config,
-                            .hash = f->hash};
+    struct verdict v = {.context = f,
+                        .completer = f,
+                        .error = f->shards->viewed ? NULL : error,
+                        .save = save,
+                        .summary = &summary,
+                        .words = words,
+                        .seen = "seen",
+                        .filled = "filter",
+                        .config = f->shards->config,
+                        .hash = f->hash};
+    if (f->prefixes && f->operation == WEIR_SHARED_ASK) {
+        v.parallel = f->threads;
+        v.give = give_addresses;
+        return v;
+    }
+    v.parallel = f->shards->count;
+    v.ticket = f->shards->viewed ? NULL : ticket;
+    v.prepare = prepare;
+    v.give = give;
+    v.complete = f->watch ? watch_batch : NULL;
+    v.fill = f->shards->viewed ? NULL : fill;
+    v.is_past = f->watch ? is_past : NULL;
+    v.tell_past = tell_past;
+    v.evicted_from = f->watch ? evicted_from : NULL;
+    return v;
+}
+
+/* ---- the hashed keys of a batch ---- */
+
+struct trace_hash hash_of_spec(const char *config)
+{
+    struct trace_hash hash = {WEIR_HASH_XXH3, 0};
+    char word[8] = "";
+
+    weir_spec_get(config, "hash", word, sizeof word);
+    if (strcmp(word, "sip") == 0)
+        hash.kind = WEIR_HASH_SIP;
+    weir_spec_number(config, "seed", &hash.seed);
+    return hash;
+}
+
+void keys_hash(struct trace_hash hash, struct batch *b)
+{
+    for (uint32_t i = 0; b->bads && i < b->n; i++)
+        if (b->bad[i])
+            b->key[i] = (struct weir_bytes){"", 0};
+    weir_hash_bytes_many(hash.kind, hash.seed, b->key, b->n, b->hash);
+    for (uint32_t i = 0; b->important && i < b->n; i++)
+        b->hash[i].importance = b->importance[i];
+}
+
+const struct good_keys *keys_select(struct batch *b)
+{
+    struct good_keys *good = &b->good;
+    uint32_t n = 0;
+
+    *good = (struct good_keys){b->n, b->hash, b->event.time, b->verdict};
+    if (b->bads) {
+        *good = b->dense;
+        for (uint32_t i = 0; i < b->n; i++) {
+            good->key[n] = b->hash[i];
+            if (b->event.timed)
+                good->time[n] = b->event.time[i];
+            b->origin[n] = i;
+            n += !b->bad[i];
+        }
+        good->n = n;
+    }
+    if (!b->event.timed)
+        good->time = NULL;
+    return good;
+}
+
+void keys_return(struct batch *b)
+{
+    if (b->good.verdict == b->verdict)
+        return;
+    memset(b->verdict, VERDICT_NONE, b->n);
+    for (uint32_t j = 0; j < b->good.n; j++)
+        b->verdict[b->origin[j]] = b->good.verdict[j];
 }

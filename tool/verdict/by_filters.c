@@ -1,14 +1,14 @@
-/* by_filters.c - see by_filters.h. Answers are bits: a row of bytes per filter. */
-#include "verdict/by_filters.h"
+/* by_filters.c - verdicts of many filters: see by_filter.h. Answers are bits: a row of bytes per
+ * filter. */
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/json_text.h"
+#include "cli/print.h"
 #include "cli/messages.h"
-#include "verdict/batch_keys.h"
+#include "verdict/by_filter.h"
 
 #define ROW (RECORDS_MAX / 8) /* bytes */
 

@@ -11,9 +11,9 @@
 
 #include "cli/messages.h"
 #include "cli/signals.h"
-#include "cli/json_text.h"
+#include "cli/print.h"
 #include "state/state.h"
-#include "verdict/batch_keys.h"
+#include "verdict/by_filter.h"
 
 bool remoting_open(struct remoting *r, uint32_t threads)
 {

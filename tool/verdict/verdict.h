@@ -1,5 +1,5 @@
 /* verdict.h - the interface of the verdict stage, which decides on the records of a batch: a filter
- * in shards (by_filter.h), many filters (by_filters.h), an index (by_index.h), a screen in front of
+ * in shards (by_filter.h), many filters, an index (by_index.h), a screen in front of
  * a store (by_screen.h), a filter whose hits a store confirms (ask_store.h), or servers
  * (by_remote.h). */
 #ifndef WEIR_VERDICT_VERDICT_H
@@ -20,6 +20,8 @@ struct verdict_summary {
     /* How many records got which verdict, after the number of records. NULL: new and seen. */
     void (*report_counts)(void *context, const struct tally *t);
     json_t *(*describe_counts)(void *context, const struct tally *t);
+    /* Its most important figures, on the only line of a brief summary. NULL: fill and error. */
+    void (*brief)(void *context);
     /* Its own figures, after those of the run. */
     void (*report)(void *context, const struct tally *t);
     json_t *(*describe)(void *context, const struct tally *t);

@@ -262,38 +262,44 @@ struct handle_class {
     const char *of_shards;        /* why shards cannot be loaded, or NULL */
 };
 
-/* The calls of `calls` (weir, weir_sketch ...) for a handle_class, and their initializers. */
-#define HANDLE_INIT                                                                                \
-    .close = call_close, .config = call_config, .advance = call_advance, .save = call_save,        \
-    .load = call_load, .open = call_open, .clear = call_clear, .clone = call_clone,                \
-    .merge = call_merge, .saved_size = call_saved_size
-#define HANDLE_CALLS(calls, handle_type)                                                           \
-    static void call_close(void *handle)                                                           \
+/* The calls of `calls` (weir, weir_sketch ...) for a handle_class, and their initializers: those of
+ * every class, and those of all but Shared. */
+#define COMMON_INIT(prefix)                                                                        \
+    .close = prefix##_close, .config = prefix##_config, .advance = prefix##_advance,               \
+    .save = prefix##_save, .load = prefix##_load
+#define COMMON_CALLS(prefix, calls, handle_type)                                                   \
+    static void prefix##_close(void *handle)                                                       \
     {                                                                                              \
         calls##_close(handle);                                                                     \
     }                                                                                              \
-    static size_t call_config(const void *handle, char *text, size_t size)                         \
+    static size_t prefix##_config(const void *handle, char *text, size_t size)                     \
     {                                                                                              \
         return calls##_config(handle, text, size);                                                 \
     }                                                                                              \
-    static void call_advance(void *handle, uint64_t now)                                           \
+    static void prefix##_advance(void *handle, uint64_t now)                                       \
     {                                                                                              \
         calls##_advance(handle, now);                                                              \
     }                                                                                              \
-    static enum weir_status call_save(void *handle, weir_sink sink, void *context,                 \
-                                      struct weir_error *error)                                    \
+    static enum weir_status prefix##_save(void *handle, weir_sink sink, void *context,             \
+                                          struct weir_error *error)                                \
     {                                                                                              \
         return calls##_save_stream(handle, sink, context, error);                                  \
     }                                                                                              \
-    static enum weir_status call_load(void **out, const void *data, size_t size,                   \
-                                      struct weir_error *error)                                    \
+    static enum weir_status prefix##_load(void **out, const void *data, size_t size,               \
+                                          struct weir_error *error)                                \
     {                                                                                              \
         handle_type *handle = NULL;                                                                \
         enum weir_status status = calls##_load_buffer(&handle, data, size, NULL, NULL, error);     \
                                                                                                    \
         *out = handle;                                                                             \
         return status;                                                                             \
-    }                                                                                              \
+    }
+
+#define HANDLE_INIT                                                                                \
+    COMMON_INIT(call), .open = call_open, .clear = call_clear, .clone = call_clone,                \
+                       .merge = call_merge, .saved_size = call_saved_size
+#define HANDLE_CALLS(calls, handle_type)                                                           \
+    COMMON_CALLS(call, calls, handle_type)                                                         \
     static enum weir_status call_open(void **out, const char *spec, uint32_t shards,               \
                                       const struct weir_options *options,                          \
                                       struct weir_error *error)                                    \

@@ -142,7 +142,6 @@ static PyObject *verdicts_count(PyObject *self, PyObject *value)
 
 static PyObject *verdicts_tobytes(PyObject *self, PyObject *none)
 {
-    (void)none;
     return Py_NewRef(((struct verdicts_object *)self)->bytes);
 }
 

@@ -11,7 +11,6 @@ static enum weir_status call_open(void **out, const char *spec, uint32_t shards,
     weir_builder *b = NULL;
     enum weir_status status = weir_build_begin(&b, spec, options, error);
 
-    (void)shards;
     *out = b;
     return status;
 }
@@ -51,8 +50,6 @@ static enum weir_status add_batch(struct handle_object *o, const struct weir_key
 {
     enum weir_status status = weir_build_add(o->handle, keys, n, error);
 
-    (void)times;
-    (void)verdicts;
     if (status != WEIR_OK) { /* it cannot be used any more */
         weir_build_cancel(o->handle);
         o->handle = NULL;
@@ -91,7 +88,6 @@ static PyObject *finish(PyObject *self, PyObject *none)
     weir_builder *b;
     weir_filter *w = NULL;
 
-    (void)none;
     if (!object_ready(self))
         return NULL;
     b = o->handle;

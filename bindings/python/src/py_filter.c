@@ -12,52 +12,54 @@
 
 static PyTypeObject *stats_type;
 
+/* ---- the calls of weir or weir_shared for both classes ---- */
+
+#define FILTER_INIT(prefix)                                                                        \
+    .observe_one = prefix##_observe_one, .ask_one = prefix##_ask_one, .forget = prefix##_forget,   \
+    .measure = prefix##_measure, .observe = prefix##_observe, .ask = prefix##_ask,                 \
+    .view = prefix##_view
+#define FILTER_CALLS(prefix, calls)                                                                \
+    static enum weir_verdict prefix##_observe_one(void *handle, struct weir_key key)               \
+    {                                                                                              \
+        return calls##_observe(handle, key);                                                       \
+    }                                                                                              \
+    static enum weir_verdict prefix##_ask_one(void *handle, struct weir_key key)                   \
+    {                                                                                              \
+        return calls##_ask(handle, key);                                                           \
+    }                                                                                              \
+    static enum weir_status prefix##_forget(void *handle, struct weir_key key, bool *was_there,    \
+                                            struct weir_error *error)                              \
+    {                                                                                              \
+        return calls##_forget(handle, key, was_there, error);                                      \
+    }                                                                                              \
+    static void prefix##_measure(void *handle, struct weir_stats *stats)                           \
+    {                                                                                              \
+        calls##_measure(handle, stats, sizeof *stats);                                             \
+    }                                                                                              \
+    static enum weir_status prefix##_observe(struct handle_object *o, const struct weir_key *keys, \
+                                             const uint64_t *times, size_t n, uint8_t *verdicts,   \
+                                             struct weir_error *error)                             \
+    {                                                                                              \
+        (void)error;                                                                               \
+        if (times)                                                                                 \
+            calls##_observe_many_at(o->handle, keys, times, n, verdicts);                          \
+        else                                                                                       \
+            calls##_observe_many(o->handle, keys, n, verdicts);                                    \
+        return WEIR_OK;                                                                            \
+    }                                                                                              \
+    static enum weir_status prefix##_ask(struct handle_object *o, const struct weir_key *keys,     \
+                                         const uint64_t *times, size_t n, uint8_t *verdicts,       \
+                                         struct weir_error *error)                                 \
+    {                                                                                              \
+        (void)times, (void)error;                                                                  \
+        calls##_ask_many(o->handle, keys, n, verdicts);                                            \
+        return WEIR_OK;                                                                            \
+    }
+
 /* ---- Filter: the library's calls ---- */
 
 HANDLE_CALLS(weir, weir_filter)
-
-static enum weir_verdict call_observe_one(void *handle, struct weir_key key)
-{
-    return weir_observe(handle, key);
-}
-
-static enum weir_verdict call_ask_one(void *handle, struct weir_key key)
-{
-    return weir_ask(handle, key);
-}
-
-static enum weir_status call_forget(void *handle, struct weir_key key, bool *was_there,
-                                    struct weir_error *error)
-{
-    return weir_forget(handle, key, was_there, error);
-}
-
-static void call_measure(void *handle, struct weir_stats *stats)
-{
-    weir_measure(handle, stats, sizeof *stats);
-}
-
-static enum weir_status call_observe(struct handle_object *o, const struct weir_key *keys,
-                                     const uint64_t *times, size_t n, uint8_t *verdicts,
-                                     struct weir_error *error)
-{
-    (void)error;
-    if (times)
-        weir_observe_many_at(o->handle, keys, times, n, verdicts);
-    else
-        weir_observe_many(o->handle, keys, n, verdicts);
-    return WEIR_OK;
-}
-
-static enum weir_status call_ask(struct handle_object *o, const struct weir_key *keys,
-                                 const uint64_t *times, size_t n, uint8_t *verdicts,
-                                 struct weir_error *error)
-{
-    (void)times;
-    (void)error;
-    weir_ask_many(o->handle, keys, n, verdicts);
-    return WEIR_OK;
-}
+FILTER_CALLS(call, weir)
 
 static enum weir_status call_view(void **out, const void *data, size_t size, uint32_t shards,
                                   struct weir_error *error)
@@ -65,7 +67,6 @@ static enum weir_status call_view(void **out, const void *data, size_t size, uin
     weir_filter *w = NULL;
     enum weir_status status = weir_view_buffer(&w, data, size, NULL, NULL, error);
 
-    (void)shards;
     *out = w;
     return status;
 }
@@ -76,13 +77,7 @@ struct handle_class filter_class = {
     .closed = "this filter is closed",
     .parts = 1u << WEIR_PART_FILTER,
     HANDLE_INIT,
-    .observe_one = call_observe_one,
-    .ask_one = call_ask_one,
-    .forget = call_forget,
-    .measure = call_measure,
-    .observe = call_observe,
-    .ask = call_ask,
-    .view = call_view,
+    FILTER_INIT(call),
     .of_view = "a view is read-only; weir.Filter.load() returns a filter that can observe keys",
     .of_set = "this filter cannot be changed after it is built; weir.build() builds another one",
     .of_shards = "this filter was saved in shards; use weir.Shared.load() or weir.Shared.view()",
@@ -100,20 +95,8 @@ static enum weir_status shared_open(void **out, const char *spec, uint32_t shard
     return status;
 }
 
-static void shared_close(void *handle)
-{
-    weir_shared_close(handle);
-}
-
-static size_t shared_config(const void *handle, char *text, size_t size)
-{
-    return weir_shared_config(handle, text, size);
-}
-
-static void shared_advance(void *handle, uint64_t now)
-{
-    weir_shared_advance(handle, now);
-}
+COMMON_CALLS(shared, weir_shared, weir_shared)
+FILTER_CALLS(shared, weir_shared)
 
 static size_t shared_saved_size(void *handle)
 {
@@ -123,22 +106,6 @@ static size_t shared_saved_size(void *handle)
     for (uint32_t i = 0; i < weir_shared_shards(s); i++)
         size += weir_saved_size(weir_shared_shard(s, i)); /* constant */
     return size;
-}
-
-static enum weir_status shared_save(void *handle, weir_sink sink, void *context,
-                                    struct weir_error *error)
-{
-    return weir_shared_save_stream(handle, sink, context, error);
-}
-
-static enum weir_status shared_load(void **out, const void *data, size_t size,
-                                    struct weir_error *error)
-{
-    weir_shared *s = NULL;
-    enum weir_status status = weir_shared_load_buffer(&s, data, size, NULL, NULL, error);
-
-    *out = s;
-    return status;
 }
 
 static enum weir_status shared_view(void **out, const void *data, size_t size, uint32_t shards,
@@ -164,49 +131,6 @@ static enum weir_status shared_view(void **out, const void *data, size_t size, u
     return status;
 }
 
-static enum weir_verdict shared_observe_one(void *handle, struct weir_key key)
-{
-    return weir_shared_observe(handle, key);
-}
-
-static enum weir_verdict shared_ask_one(void *handle, struct weir_key key)
-{
-    return weir_shared_ask(handle, key);
-}
-
-static enum weir_status shared_forget(void *handle, struct weir_key key, bool *was_there,
-                                      struct weir_error *error)
-{
-    return weir_shared_forget(handle, key, was_there, error);
-}
-
-static void shared_measure(void *handle, struct weir_stats *stats)
-{
-    weir_shared_measure(handle, stats, sizeof *stats);
-}
-
-static enum weir_status shared_observe(struct handle_object *o, const struct weir_key *keys,
-                                       const uint64_t *times, size_t n, uint8_t *verdicts,
-                                       struct weir_error *error)
-{
-    (void)error;
-    if (times)
-        weir_shared_observe_many_at(o->handle, keys, times, n, verdicts);
-    else
-        weir_shared_observe_many(o->handle, keys, n, verdicts);
-    return WEIR_OK;
-}
-
-static enum weir_status shared_ask(struct handle_object *o, const struct weir_key *keys,
-                                   const uint64_t *times, size_t n, uint8_t *verdicts,
-                                   struct weir_error *error)
-{
-    (void)times;
-    (void)error;
-    weir_shared_ask_many(o->handle, keys, n, verdicts);
-    return WEIR_OK;
-}
-
 struct handle_class shared_class = {
     .name = "Shared",
     .what = "filter",
@@ -214,19 +138,9 @@ struct handle_class shared_class = {
     .is_concurrent = true,
     .parts = 1u << WEIR_PART_FILTER,
     .open = shared_open,
-    .close = shared_close,
-    .config = shared_config,
-    .advance = shared_advance,
     .saved_size = shared_saved_size,
-    .save = shared_save,
-    .load = shared_load,
-    .observe_one = shared_observe_one,
-    .ask_one = shared_ask_one,
-    .forget = shared_forget,
-    .measure = shared_measure,
-    .observe = shared_observe,
-    .ask = shared_ask,
-    .view = shared_view,
+    COMMON_INIT(shared),
+    FILTER_INIT(shared),
     .of_view = "a view is read-only; weir.Shared.load() returns a filter that can observe keys",
     .of_set = "this filter cannot be changed after it is built",
 };
@@ -411,7 +325,6 @@ static PyObject *stats(PyObject *self, PyObject *none)
 {
     struct weir_stats s;
 
-    (void)none;
     if (!measure(self, &s))
         return NULL;
     return record_of(stats_type, "(KKKKKddKK)", s.memory, s.bytes, s.observed, s.seen, s.new_keys,
@@ -428,7 +341,6 @@ static Py_ssize_t length(PyObject *self)
 /* A filter that is empty is still a filter: "if seen:" asks whether there is one. */
 static int is_true(PyObject *self)
 {
-    (void)self;
     return 1;
 }
 
@@ -436,7 +348,6 @@ static PyObject *shards(PyObject *self, void *unused)
 {
     uint32_t n;
 
-    (void)unused;
     if (!object_enter(self))
         return NULL;
     n = weir_shared_shards(((struct handle_object *)self)->handle);

@@ -318,7 +318,6 @@ PyObject *object_method_close(PyObject *self, PyObject *unused)
 {
     struct handle_object *o = (struct handle_object *)self;
 
-    (void)unused;
     if (!wait_for_others(&o->use))
         return NULL;
     o->is_closed = true;
@@ -329,7 +328,6 @@ PyObject *object_method_close(PyObject *self, PyObject *unused)
 
 PyObject *object_method_enter(PyObject *self, PyObject *none)
 {
-    (void)none;
     return object_ready(self) ? Py_NewRef(self) : NULL;
 }
 
@@ -366,14 +364,20 @@ static bool check_saturation(PyObject *self)
     if (s->limit <= 0)
         s->limit = default_limit(config);
     (void)weir_spec_number(config, "capacity", &capacity);
-    if (stats.error <= s->limit * TOLERANCE || stats.new_keys <= capacity)
+    if (stats.overflow == 0 && (stats.error <= s->limit * TOLERANCE || stats.new_keys <= capacity))
         return true;
     s->warned = true;
-    snprintf(text, sizeof text,
-             "the filter exceeds its maximum false-positive rate: %.3g %% of new keys are reported "
-             "as seen, the limit is %.3g %%, after %llu keys; use more memory or capacity, or "
-             "'recent', which forgets old keys",
-             stats.error * 100, s->limit * 100, (unsigned long long)stats.observed);
+    if (stats.overflow > 0)
+        snprintf(text, sizeof text,
+                 "the filter is full: %llu keys were not recorded, so they stay new; use more "
+                 "memory or capacity",
+                 (unsigned long long)stats.overflow);
+    else
+        snprintf(text, sizeof text,
+                 "the filter exceeds its maximum false-positive rate: %.3g %% of new keys are "
+                 "reported as seen, the limit is %.3g %%, after %llu keys; use more memory or "
+                 "capacity, or 'recent', which forgets old keys",
+                 stats.error * 100, s->limit * 100, (unsigned long long)stats.observed);
     return warn_saturated(text);
 }
 
@@ -409,7 +413,6 @@ PyObject *object_method_clear(PyObject *self, PyObject *none)
 {
     struct handle_object *o = (struct handle_object *)self;
 
-    (void)none;
     if (!object_observing(self) || !object_enter(self))
         return NULL;
     Py_BEGIN_ALLOW_THREADS o->class->clear(o->handle);
@@ -427,7 +430,6 @@ PyObject *object_method_copy(PyObject *self, PyObject *memo)
     PyObject *out;
     void *handle;
 
-    (void)memo;
     if (!object_enter(self))
         return NULL;
     Py_BEGIN_ALLOW_THREADS handle = o->class->clone(o->handle, &error);
@@ -518,7 +520,6 @@ PyObject *object_method_tobytes(PyObject *self, PyObject *none)
     struct handle_object *o = (struct handle_object *)self;
     PyObject *out;
 
-    (void)none;
     if (!object_enter(self))
         return NULL;
     out = saved_bytes_of(o->keys, o->class->save, o->handle, o->class->saved_size(o->handle));
@@ -642,7 +643,6 @@ PyObject *object_config(PyObject *self, void *unused)
     const struct handle_object *o = (struct handle_object *)self;
     char text[WEIR_SPEC_MAX];
 
-    (void)unused;
     if (!object_ready(self))
         return NULL;
     o->class->config(o->handle, text, sizeof text);
@@ -651,13 +651,11 @@ PyObject *object_config(PyObject *self, void *unused)
 
 PyObject *object_closed(PyObject *self, void *unused)
 {
-    (void)unused;
     return PyBool_FromLong(is_closed((struct handle_object *)self));
 }
 
 PyObject *object_keys(PyObject *self, void *unused)
 {
-    (void)unused;
     return PyUnicode_FromString(((struct handle_object *)self)->keys);
 }
 

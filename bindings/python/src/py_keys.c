@@ -194,16 +194,48 @@ int is_missing(PyObject *o)
     return missing;
 }
 
+static bool has_attribute(PyObject *o, const char *name)
+{
+    PyObject *value = PyObject_GetAttrString(o, name);
+
+    if (!value)
+        PyErr_Clear();
+    Py_XDECREF(value);
+    return value != NULL;
+}
+
+/* Whether an object is numpy's datetime64 or timedelta64. */
+static bool is_numpy_time(PyObject *o)
+{
+    PyObject *name = PyType_GetName(Py_TYPE(o));
+    bool is_time = name && (PyUnicode_CompareWithASCIIString(name, "datetime64") == 0 ||
+                            PyUnicode_CompareWithASCIIString(name, "timedelta64") == 0);
+
+    if (!name)
+        PyErr_Clear();
+    Py_XDECREF(name);
+    return is_time;
+}
+
+static const char *how_to_fix(PyObject *o)
+{
+    if (PyFloat_Check(o) || PyBool_Check(o))
+        return "; convert it with int() or str()";
+    if (o == Py_None)
+        return "; drop missing values";
+    if (is_numpy_time(o) || has_attribute(o, "isoformat"))
+        return "; pass a time as time=, or convert it with str()";
+    return PySequence_Check(o) ? "; observe_many() takes several keys" : "";
+}
+
 /* Raise TypeError for an object that is not a key; `where` precedes the text. */
 static void refuse(PyObject *o, const char *where)
 {
     PyObject *name = PyType_GetName(Py_TYPE(o));
-    const char *fix = PyFloat_Check(o) || PyBool_Check(o) ? "; convert it with int() or str()"
-                      : o == Py_None                      ? "; drop missing values"
-                                                          : "";
 
     if (name)
-        PyErr_Format(PyExc_TypeError, "%sa key is bytes, str or int, not %U%s", where, name, fix);
+        PyErr_Format(PyExc_TypeError, "%sa key is bytes, str or int, not %U%s", where, name,
+                     how_to_fix(o));
     Py_XDECREF(name);
 }
 
@@ -251,23 +283,20 @@ static bool read_integer(PyObject *o, struct text_room *room, struct key_view *k
     return ok;
 }
 
-/* One key in a buffer is bytes: bytearray, memoryview, array('B'). */
-static bool read_buffer(PyObject *o, struct key_view *key)
+/* Get the buffer of one key: bytearray, memoryview, array('B'). False, perhaps with an exception,
+ * if the object is not bytes; numpy's datetime64 has a buffer of bytes. */
+static bool get_bytes(PyObject *o, Py_buffer *buffer)
 {
     const char *f;
 
-    if (PyObject_GetBuffer(o, &key->buffer, PyBUF_CONTIG_RO | PyBUF_FORMAT) < 0)
+    if (!PyObject_CheckBuffer(o) || is_numpy_time(o) ||
+        PyObject_GetBuffer(o, buffer, PyBUF_CONTIG_RO | PyBUF_FORMAT) < 0)
         return false;
-    f = key->buffer.format ? key->buffer.format : "B";
-    if (key->buffer.itemsize != 1 || key->buffer.ndim == 0 || !strchr("Bbc<", *f)) {
-        PyBuffer_Release(&key->buffer);
-        refuse(o, "");
-        return false;
-    }
-    key->held = true;
-    key->bytes =
-        (struct weir_bytes){key->buffer.len ? key->buffer.buf : "", (size_t)key->buffer.len};
-    return true;
+    f = buffer->format ? buffer->format : "B";
+    if (buffer->itemsize == 1 && buffer->ndim > 0 && strchr("Bbc<", *f))
+        return true;
+    PyBuffer_Release(buffer);
+    return false;
 }
 
 bool key_read(PyObject *o, struct text_room *room, struct key_view *key)
@@ -286,9 +315,14 @@ bool key_read(PyObject *o, struct text_room *room, struct key_view *key)
         return read_text(o, room, &key->bytes);
     if (is_integer(o))
         return read_integer(o, room, key);
-    if (PyObject_CheckBuffer(o))
-        return read_buffer(o, key);
-    refuse(o, "");
+    if (get_bytes(o, &key->buffer)) {
+        key->held = true;
+        key->bytes =
+            (struct weir_bytes){key->buffer.len ? key->buffer.buf : "", (size_t)key->buffer.len};
+        return true;
+    }
+    if (!PyErr_Occurred())
+        refuse(o, "");
     return false;
 }
 
@@ -337,16 +371,6 @@ bool key_hash(PyObject *o, struct hasher hash, struct weir_key *out)
 }
 
 /* ---- the keys of a batch: a buffer ---- */
-
-static bool has_attribute(PyObject *o, const char *name)
-{
-    PyObject *value = PyObject_GetAttrString(o, name);
-
-    if (!value)
-        PyErr_Clear();
-    Py_XDECREF(value);
-    return value != NULL;
-}
 
 /* numpy byte strings, "16s": trailing NUL bytes are padding. */
 static bool is_padded_text(const Py_buffer *b)
@@ -509,6 +533,7 @@ static bool check_items(const struct key_source *s)
     for (Py_ssize_t i = 0; i < n; i++) {
         PyObject *o = item_at(s, i);
         PyTypeObject *type = Py_TYPE(o);
+        Py_buffer buffer;
         int missing;
         bool ok;
 
@@ -517,10 +542,13 @@ static bool check_items(const struct key_source *s)
         Py_INCREF(o); /* Python code may run, which may change the list */
         missing = is_missing(o);
         n = (Py_ssize_t)key_source_hint(s);
-        ok = missing >= 0 && (missing ? s->skips_missing
-                                      : PyBytes_Check(o) || PyUnicode_Check(o) || is_integer(o) ||
-                                            PyObject_CheckBuffer(o));
-        if (missing >= 0 && !ok)
+        ok = missing >= 0 &&
+             (missing ? s->skips_missing : PyBytes_Check(o) || PyUnicode_Check(o) || is_integer(o));
+        if (missing == 0 && !ok && get_bytes(o, &buffer)) {
+            PyBuffer_Release(&buffer);
+            ok = true;
+        }
+        if (missing >= 0 && !ok && !PyErr_Occurred())
             refuse_item(o, i, missing);
         Py_DECREF(o);
         if (!ok)

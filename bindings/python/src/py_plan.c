@@ -71,7 +71,6 @@ static PyObject *predict(PyObject *module, PyObject *args, PyObject *named)
     struct weir_error error;
     enum weir_status status;
 
-    (void)module;
     if (!PyArg_ParseTupleAndKeywords(args, named, "s|s", names, &spec, &stream) ||
         !read_stream(&s, stream))
         return NULL;
@@ -91,7 +90,6 @@ static PyObject *choose(PyObject *module, PyObject *args)
     enum weir_status status;
     int sizing;
 
-    (void)module;
     if (!PyArg_ParseTuple(args, "ssKddp", &filter, &stream, &memory, &wish.fpr, &wish.fnr,
                           &sizing) ||
         !read_stream(&s, stream))
@@ -162,7 +160,6 @@ static PyObject *algorithms(PyObject *module, PyObject *args, PyObject *named)
     enum weir_kind kind;
     PyObject *list;
 
-    (void)module;
     if (!PyArg_ParseTupleAndKeywords(args, named, "|s", names, &name) || !read_kind(name, &kind))
         return NULL;
     list = PyList_New(0);
@@ -185,7 +182,6 @@ static PyObject *complete(PyObject *module, PyObject *args, PyObject *named)
     struct weir_error error;
     enum weir_kind kind;
 
-    (void)module;
     if (!PyArg_ParseTupleAndKeywords(args, named, "s|s", names, &spec, &name) ||
         !read_kind(name, &kind))
         return NULL;
@@ -199,7 +195,6 @@ static PyObject *read_size(PyObject *module, PyObject *text)
     const char *utf8 = PyUnicode_AsUTF8AndSize(text, NULL);
     uint64_t bytes;
 
-    (void)module;
     if (!utf8)
         return NULL;
     if (weir_parse_size(utf8, &bytes))

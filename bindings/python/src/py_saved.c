@@ -303,7 +303,6 @@ static bool append(void *context, const void *data, size_t size)
 
 static bool add_size(void *context, const void *data, size_t size)
 {
-    (void)data;
     *(size_t *)context += size;
     return true;
 }

@@ -323,7 +323,6 @@ static PyObject *clear_set(PyObject *self, PyObject *none)
 {
     weir_screen *s = object_ready(self);
 
-    (void)none;
     if (!s)
         return NULL;
     weir_screen_clear_set(s);
@@ -334,7 +333,6 @@ static PyObject *needs_set(PyObject *self, void *unused)
 {
     weir_screen *s = object_ready(self);
 
-    (void)unused;
     return s ? PyBool_FromLong(weir_screen_needs_set(s)) : NULL;
 }
 
@@ -355,7 +353,6 @@ static PyObject *stats(PyObject *self, PyObject *none)
     weir_screen *s = object_ready(self);
     struct weir_screen_stats m;
 
-    (void)none;
     if (!s)
         return NULL;
     weir_screen_measure(s, &m, sizeof m);

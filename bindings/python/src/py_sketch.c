@@ -309,7 +309,6 @@ static PyObject *stats(PyObject *self, PyObject *none)
     weir_sketch *s = object_ready(self);
     struct weir_sketch_stats m;
 
-    (void)none;
     if (!s)
         return NULL;
     weir_sketch_measure(s, &m, sizeof m);

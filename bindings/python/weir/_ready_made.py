@@ -51,6 +51,8 @@ def unique(
     >>> list(unique([1, 2, 11], key=lambda n: n % 10))
     [1, 2]
     """
+    if hasattr(iterable, "__dataframe__"):
+        raise TypeError('iterating a DataFrame yields its column names; use unique(df["id"]) or df[~seen.observe_many(df["id"])]')
     if filter is not None:
         return _weir.Unique(iterable, key, filter, False, 0, "")
     size = _weir._size(memory) if isinstance(memory, str) else memory

@@ -73,9 +73,6 @@ const struct filter_ops filter_bloom = {
     .is.about = {"bloom", "Bloom filter: never evicts, saturates; best for a stream that fits",
                  WEIR_CAN_OBSERVE | WEIR_CAN_MERGE | WEIR_CAN_KEEP_ALL},
     .is.parameters = HAS_ALWAYS | HAS(PARAMETER_CAPACITY) | HAS(PARAMETER_FPR) | HAS(PARAMETER_K),
-    .plan = plan,
-    .error = error_now,
-    .predict = predict,
     .merge = merge,
-    FILTER_LOOPS,
+    FILTER_FUNCTIONS,
 };

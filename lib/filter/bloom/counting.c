@@ -82,10 +82,7 @@ const struct filter_ops filter_counting = {
                  WEIR_CAN_OBSERVE | WEIR_CAN_FORGET | WEIR_CAN_MERGE | WEIR_CAN_KEEP_ALL},
     .is.parameters = HAS_ALWAYS | HAS(PARAMETER_CAPACITY) | HAS(PARAMETER_FPR) | HAS(PARAMETER_K) |
                      HAS(PARAMETER_CELL),
-    .plan = plan,
-    .error = error_now,
-    .predict = predict,
     .forget = forget,
     .merge = merge,
-    FILTER_LOOPS,
+    FILTER_FUNCTIONS,
 };

@@ -22,11 +22,7 @@ static inline void prefetch_victims(const weir_filter *w, const struct arrival *
 {
     struct rng r = arrival_rng(w, a);
 
-    for (uint32_t i = 0; i < w->config.k; i++) {
-        struct cells bits = plane(w, i);
-
-        bit_prefetch(&bits, rng_below(&r, bits.n));
-    }
+    prefetch_one_each(w, &r);
 }
 
 static inline void insert(weir_filter *w, const struct arrival *a, bool seen)
@@ -35,12 +31,8 @@ static inline void insert(weir_filter *w, const struct arrival *a, bool seen)
 
     if (seen)
         return;
-    for (uint32_t i = 0; i < w->config.k; i++) {
-        struct cells bits = plane(w, i);
-
-        bit_clear(&bits, rng_below(&r, bits.n));
-        bit_set(&bits, a->at[i]);
-    }
+    clear_one_each(w, &r);
+    set_bits(w, a);
 }
 
 static bool predict(const struct config *c, const struct shape *s, const struct stream_model *m,
@@ -55,8 +47,5 @@ const struct filter_ops filter_bsbf = {
     .is.about = {"bsbf", "each new key clears a random bit per array: fewer false positives",
                  WEIR_CAN_OBSERVE | WEIR_CAN_RUN_FOREVER},
     .is.parameters = HAS_ALWAYS | HAS(PARAMETER_FPR) | HAS(PARAMETER_K),
-    .plan = plan,
-    .error = error_now,
-    .predict = predict,
-    FILTER_LOOPS,
+    FILTER_FUNCTIONS,
 };

@@ -42,11 +42,7 @@ static inline void insert(weir_filter *w, const struct arrival *a, bool seen)
         return;
     uint64_t bit = victim(w, a, &array);
     bit_clear(&array, bit);
-    for (uint32_t i = 0; i < w->config.k; i++) {
-        struct cells bits = plane(w, i);
-
-        bit_set(&bits, a->at[i]);
-    }
+    set_bits(w, a);
 }
 
 static bool predict(const struct config *c, const struct shape *s, const struct stream_model *m,
@@ -62,8 +58,5 @@ const struct filter_ops filter_bsbfsd = {
                  "each new key clears one bit in total: evicts few keys, saturates slowly",
                  WEIR_CAN_OBSERVE},
     .is.parameters = HAS_ALWAYS | HAS(PARAMETER_K),
-    .plan = plan,
-    .error = error_now,
-    .predict = predict,
-    FILTER_LOOPS,
+    FILTER_FUNCTIONS,
 };

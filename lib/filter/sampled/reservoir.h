@@ -34,11 +34,7 @@ static inline void prefetch_victims(const weir_filter *w, const struct arrival *
     struct rng r = arrival_rng(w, a);
 
     rng_next(&r); /* whether it is inserted */
-    for (uint32_t i = 0; i < w->config.k; i++) {
-        struct cells bits = plane(w, i);
-
-        bit_prefetch(&bits, rng_below(&r, bits.n));
-    }
+    prefetch_one_each(w, &r);
 }
 
 /* The arrays in which the key's bit is clear, one bit each; 0 if the key is seen. */
@@ -52,24 +48,6 @@ static inline uint64_t lacking(const weir_filter *w, const struct arrival *a)
         lack |= (uint64_t)!bit_get(&bits, a->at[i]) << i;
     }
     return lack;
-}
-
-static inline void set_bits(weir_filter *w, const struct arrival *a)
-{
-    for (uint32_t i = 0; i < w->config.k; i++) {
-        struct cells bits = plane(w, i);
-
-        bit_set(&bits, a->at[i]);
-    }
-}
-
-static inline void clear_one_each(weir_filter *w, struct rng *r)
-{
-    for (uint32_t i = 0; i < w->config.k; i++) {
-        struct cells bits = plane(w, i);
-
-        bit_clear(&bits, rng_below(r, bits.n));
-    }
 }
 
 static inline void clear_a_set_one(struct cells *bits, struct rng *r)

@@ -82,9 +82,6 @@ const struct filter_ops filter_rlbsbf = {
                  "as bsbf, but clears more bits the fuller it is: the best balance of its family",
                  WEIR_CAN_OBSERVE | WEIR_CAN_RUN_FOREVER},
     .is.parameters = HAS_ALWAYS | HAS(PARAMETER_FPR) | HAS(PARAMETER_K),
-    .plan = plan,
-    .error = error_now,
-    .predict = predict,
     .check_cells = check_cells,
-    FILTER_LOOPS,
+    FILTER_FUNCTIONS,
 };

@@ -52,8 +52,5 @@ const struct filter_ops filter_rsbf = {
     .is.about = {"rsbf", "inserts fewer and fewer new keys, as reservoir sampling does",
                  WEIR_CAN_OBSERVE},
     .is.parameters = RESERVOIR_PARAMETERS,
-    .plan = plan,
-    .error = error_now,
-    .predict = predict,
-    FILTER_LOOPS,
+    FILTER_FUNCTIONS,
 };

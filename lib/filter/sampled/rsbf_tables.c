@@ -48,8 +48,5 @@ const struct filter_ops filter_rsbf_tables = {
     .is.about = {"rsbf-tables", "rsbf as its paper's tables were computed, to reproduce them",
                  WEIR_CAN_OBSERVE | WEIR_FOR_TABLES},
     .is.parameters = RESERVOIR_PARAMETERS,
-    .plan = plan,
-    .error = error_now,
-    .predict = predict,
-    FILTER_LOOPS,
+    FILTER_FUNCTIONS,
 };

@@ -58,4 +58,33 @@ static bool probe(const weir_filter *w, const struct arrival *a)
     return seen;
 }
 
+static inline void set_bits(weir_filter *w, const struct arrival *a)
+{
+    for (uint32_t i = 0; i < w->config.k; i++) {
+        struct cells bits = plane(w, i);
+
+        bit_set(&bits, a->at[i]);
+    }
+}
+
+/* ---- a random bit of each array ---- */
+
+static inline void prefetch_one_each(const weir_filter *w, struct rng *r)
+{
+    for (uint32_t i = 0; i < w->config.k; i++) {
+        struct cells bits = plane(w, i);
+
+        bit_prefetch(&bits, rng_below(r, bits.n));
+    }
+}
+
+static inline void clear_one_each(weir_filter *w, struct rng *r)
+{
+    for (uint32_t i = 0; i < w->config.k; i++) {
+        struct cells bits = plane(w, i);
+
+        bit_clear(&bits, rng_below(r, bits.n));
+    }
+}
+
 #endif

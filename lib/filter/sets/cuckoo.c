@@ -307,15 +307,12 @@ const struct filter_ops filter_cuckoo = {
                  WEIR_CAN_OBSERVE | WEIR_CAN_FORGET | WEIR_CAN_KEEP_ALL},
     .is.parameters =
         HAS_ALWAYS | HAS(PARAMETER_CAPACITY) | HAS(PARAMETER_FPR) | HAS(PARAMETER_BITS),
-    .plan = plan,
-    .error = error_now,
     .fill = fill,
     .overflow = overflow,
     .count = count,
-    .predict = predict,
     .forget = forget,
     .unmergeable = unmergeable,
     .check = check,
     .check_cells = check_cells,
-    FILTER_LOOPS,
+    FILTER_FUNCTIONS,
 };

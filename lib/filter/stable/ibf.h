@@ -60,4 +60,26 @@ static inline bool predict_by_class(const struct config *c, const struct shape *
     return predict_raising(&r, c, s, m, p);
 }
 
+/* ---- lower P cells, each drawn independently: IBF-2C, IBF-MC ---- */
+
+#ifndef NO_VICTIMS
+static inline void prefetch_victims(const weir_filter *w, const struct arrival *a)
+{
+    struct cells cells = plane(w, 0);
+    struct rng r = arrival_rng(w, a);
+
+    for (uint32_t i = 0; i < w->config.decay; i++)
+        cells_prefetch(&cells, rng_below(&r, cells.n));
+}
+#endif
+
+static inline void decay(weir_filter *w, const struct arrival *a)
+{
+    struct cells cells = plane(w, 0);
+    struct rng r = arrival_rng(w, a);
+
+    for (uint32_t i = 0; i < w->config.decay; i++)
+        cells_lower(&cells, rng_below(&r, cells.n));
+}
+
 #endif

@@ -6,9 +6,14 @@
  * Cost: K + P cache lines per key, 15 with the paper's parameters. It takes 1.5 times as long as
  * memory needs for as many lines if a line takes 8 ns, and 1.95 times if it takes 4 ns
  * (bench/speed --memory 64). Nine tenths of this time are computation. */
-#include "filter/stable/random_decay.h"
+#include "filter/stable/ibf.h"
 
 #define CLASSES 2
+
+static bool plan(struct config *c, struct shape *s, struct weir_error *error)
+{
+    return plan_ibf(c, s, false, error);
+}
 
 static uint32_t level_of(uint32_t class, uint32_t top)
 {
@@ -38,9 +43,6 @@ static bool predict(const struct config *c, const struct shape *s, const struct 
 const struct filter_ops filter_ibf_2c = {
     .is.about = {"ibf-2c", "as sbf, but important keys fade later: two classes", IBF_TRAITS},
     .is.parameters = IBF_PARAMETERS,
-    .plan = plan,
-    .error = error_now,
     .merge = merge,
-    .predict = predict,
-    FILTER_LOOPS,
+    FILTER_FUNCTIONS,
 };

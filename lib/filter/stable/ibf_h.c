@@ -14,6 +14,7 @@
  * all 16 P draws that are allowed are made, 160 lines. Skipping draws by chance, from the known
  * share of empty cells, would not help: it takes as many more draws once a cell is due. Drawing
  * side by side within a line, as SBF does, would change the verdicts of saved filters. */
+#define NO_VICTIMS /* lower() prefetches those of the next key */
 #include "filter/stable/ibf.h"
 
 #define TRIES_EXPECTED 6 /* 5.6 in the steady state */
@@ -77,15 +78,11 @@ static bool predict(const struct config *c, const struct shape *s, const struct 
     return predict_by_class(c, s, m, true, p);
 }
 
-#define NO_VICTIMS /* lower() prefetches those of the next key */
 #include "filter/loops.h"
 
 const struct filter_ops filter_ibf_h = {
     .is.about = {"ibf-h", "as ibf-mc, but high cells are lowered less often", IBF_TRAITS},
     .is.parameters = IBF_PARAMETERS,
-    .plan = plan,
-    .error = error_now,
     .merge = merge,
-    .predict = predict,
-    FILTER_LOOPS,
+    FILTER_FUNCTIONS,
 };

@@ -6,7 +6,12 @@
  *
  * Cost: K + P cache lines per key, 15 with the paper's parameters. Unimportant keys are evicted
  * almost at once. */
-#include "filter/stable/random_decay.h"
+#include "filter/stable/ibf.h"
+
+static bool plan(struct config *c, struct shape *s, struct weir_error *error)
+{
+    return plan_ibf(c, s, false, error);
+}
 
 static inline void insert(weir_filter *w, const struct arrival *a, bool seen)
 {
@@ -29,9 +34,6 @@ const struct filter_ops filter_ibf_mc = {
     .is.about = {"ibf-mc", "as sbf, but important keys fade later: one class per level",
                  IBF_TRAITS},
     .is.parameters = IBF_PARAMETERS,
-    .plan = plan,
-    .error = error_now,
     .merge = merge,
-    .predict = predict,
-    FILTER_LOOPS,
+    FILTER_FUNCTIONS,
 };

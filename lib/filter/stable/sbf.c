@@ -82,9 +82,6 @@ const struct filter_ops filter_sbf = {
                  WEIR_CAN_OBSERVE | WEIR_CAN_MERGE | WEIR_CAN_RUN_FOREVER},
     .is.parameters = HAS_ALWAYS | HAS(PARAMETER_FPR) | HAS(PARAMETER_K) | HAS(PARAMETER_CELL) |
                      HAS(PARAMETER_DECAY),
-    .plan = plan,
-    .error = error_now,
     .merge = merge,
-    .predict = predict,
-    FILTER_LOOPS,
+    FILTER_FUNCTIONS,
 };

@@ -320,9 +320,6 @@ const struct filter_ops filter_apbf = {
          WEIR_CAN_OBSERVE | WEIR_CAN_WINDOW | WEIR_CAN_RUN_FOREVER},
     .is.parameters = HAS_ALWAYS | HAS(PARAMETER_FPR) | HAS(PARAMETER_K) | HAS(PARAMETER_WINDOW) |
                      HAS(PARAMETER_SLICES),
-    .plan = plan,
-    .error = error_now,
-    .predict = predict,
     .check = check,
-    FILTER_LOOPS,
+    FILTER_FUNCTIONS,
 };

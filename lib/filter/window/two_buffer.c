@@ -126,9 +126,6 @@ const struct filter_ops filter_two_buffer = {
     .is.about = {"two-buffer", "two Bloom filters in turn: a window of the latest keys",
                  WEIR_CAN_OBSERVE | WEIR_CAN_WINDOW | WEIR_CAN_RUN_FOREVER},
     .is.parameters = HAS_ALWAYS | HAS(PARAMETER_FPR) | HAS(PARAMETER_K) | HAS(PARAMETER_WINDOW),
-    .plan = plan,
-    .error = error_now,
-    .predict = predict,
     .check = check,
-    FILTER_LOOPS,
+    FILTER_FUNCTIONS,
 };
