@@ -134,6 +134,16 @@ def test_case_and_space_can_be_ignored():
     assert [json.loads(line)["text"] for line in run(*dedup("line"), input=rows).lines] == texts
 
 
+def test_names_and_pointers_select_the_same_text():
+    nested = [{"a": {"x/y": [1, {"t": "a line that is long enough\n" + more}]}} for more in ("", "and another one, also long")]
+    rows = "".join(json.dumps(r) + "\n" for r in nested)
+    left = run("dedup", "--parts", "line", "--drop-above", "100%", "-k", "/a/x~1y/1/t", input=rows).lines
+    assert json.loads(left[1]) == {"a": {"x/y": [1, {"t": "and another one, also long"}]}}
+    rows = "".join(json.dumps({"text": t["a"]["x/y"][1]["t"]}) + "\n" for t in nested)
+    by_name = run("dedup", "--parts", "line", "--drop-above", "100%", "--jsonl", "-k", "text", input=rows).lines
+    assert json.loads(by_name[1]) == {"text": "and another one, also long"}
+
+
 def test_parts_of_a_dropped_record_are_not_remembered():
     common, new = "the common line is long enough " * 4, "a new line in a record that is dropped"
     rows = "".join(json.dumps({"text": t}) + "\n" for t in [common, f"{common}\n{new}", f"{new}\nand more new text in here"])
