@@ -251,18 +251,94 @@ def test_a_signal_saves_the_counts_shown_on_a_terminal(here, number):
     assert run("top", "-q", "--state", "s", input="").lines[0].startswith("a\t")
 
 
-def test_rates_follow_event_time(here):
-    """Three of four records per second are a, however long reading takes."""
+@pytest.mark.parametrize("options, tolerance", [(["-S", "half-life=10m"], 0.05), ([], 0.001), (["-a", "heavykeeper"], 0.001)])
+def test_rates_follow_event_time(here, options, tolerance):
+    """Three of four records per second are a, however long reading takes. Rates are per minute of event time."""
     (here / "log").write_text("".join(f"{'aaab'[i % 4]} {1_600_000_000 + i}\n" for i in range(14400)))
     out, terminal = pty.openpty()
-    process = subprocess.Popen([WEIR, "top", "-S", "half-life=10m", "-k", "1", "--time", "2", "log"], stdout=terminal,
+    process = subprocess.Popen([WEIR, "top", *options, "-k", "1", "--time", "2", "log"], stdout=terminal,
                                stderr=subprocess.DEVNULL)
     os.close(terminal)
     assert process.wait(timeout=20) == 0
     rows = [line.split() for line in os.read(out, 65536).decode().splitlines()]
     os.close(out)
-    assert abs(float(rows[1][2]) / 0.75 - 1) < 0.05 and abs(float(rows[2][2]) / 0.25 - 1) < 0.05, rows
-    assert abs(float(rows[3][2].removesuffix("/s")) - 1) < 0.05, rows
+    assert rows[0][2:4] == ["per", "min"]
+    assert abs(float(rows[1][2]) / 45 - 1) < tolerance and abs(float(rows[2][2]) / 15 - 1) < tolerance, rows
+    assert abs(float(rows[3][2].removesuffix("/min")) / 60 - 1) < tolerance, rows
+
+
+def test_times_change_no_count_without_a_half_life(here):
+    (here / "log").write_text("a 1600000000\nb 1600000300\na 1600000200\na 1600000600\n")
+    for more in [], ["-a", "heavykeeper"]:
+        result = run("top", "-k", "1", "--time", "2", *more, "log")
+        assert [line.split("\t")[:2] for line in result.lines] == [["a", "3"], ["b", "1"]]
+    refused("count", "-k", "1", "--time", "2", "log", saying="--time: nothing here uses time; add -S half-life=1h")
+
+
+def screen(data):
+    """The lines of the last screen."""
+    return data.replace(b"\r", b"").decode().split("\033[J")[-1].splitlines()
+
+
+def test_the_last_screen_is_exact(here):
+    (here / "log").write_text("1234567 a\n7654321 b\n4000000000 c\n")
+    for columns, errors in (80, True), (50, False):
+        out, terminal = pty.openpty()
+        fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+        process = subprocess.Popen([WEIR, "top", "-k", "2", "--weight", "1", "log"], stdout=terminal, stderr=subprocess.DEVNULL)
+        os.close(terminal)
+        assert process.wait(timeout=20) == 0
+        lines = screen(os.read(out, 65536))
+        os.close(out)
+        rows = [line.split() for line in lines]
+        assert [row[:2] for row in rows[1:4]] == [["c", "4000000000"], ["b", "7654321"], ["a", "1234567"]]
+        assert all(row[4:] == ["0"] * errors for row in rows[1:4])
+        assert rows[4][:2] == ["4008888888", "counted,"] and "q quits" not in lines[4]
+        assert len({len(line) for line in lines[:4]}) == 1 and len(lines[0]) < columns
+
+
+def test_q_ends_the_run_and_restores_the_terminal(here):
+    out, terminal = pty.openpty()
+    before = termios.tcgetattr(terminal)
+    process = subprocess.Popen([WEIR, "top", "--state", "s"], stdin=subprocess.PIPE, stdout=terminal, stderr=subprocess.PIPE)
+    seen = b""
+    while b"q quits" not in seen:
+        os.write(process.stdin.fileno(), b"a\nb\na\n")
+        seen += os.read(out, 65536)
+    assert not termios.tcgetattr(terminal)[3] & (termios.ECHO | termios.ICANON)
+    os.write(out, b"x")
+    os.write(out, b"q")
+    assert process.wait(timeout=20) == 0
+    assert b"counted in all" in process.stderr.read()
+    assert termios.tcgetattr(terminal) == before
+    os.close(terminal)
+    while True:
+        try:
+            seen += os.read(out, 65536)
+        except OSError:
+            break
+    os.close(out)
+    process.stdin.close()
+    process.stderr.close()
+    rows = [line.split() for line in screen(seen)]
+    counts = [line.split("\t")[:2] for line in run("top", "-q", "--state", "s", input="").lines]
+    assert [row[:2] for row in rows[1:3]] == counts and int(counts[0][1]) == 2 * int(counts[1][1]) > 0
+
+
+def test_a_q_that_is_typed_as_input_is_counted(here):
+    ours, terminal = pty.openpty()
+    process = subprocess.Popen([WEIR, "top"], stdin=terminal, stdout=terminal, stderr=subprocess.DEVNULL)
+    os.close(terminal)
+    os.write(ours, b"q\nq\n\x04")
+    assert process.wait(timeout=20) == 0
+    seen = b""
+    while True:
+        try:
+            seen += os.read(ours, 65536)
+        except OSError:
+            break
+    os.close(ours)
+    assert ["q", "2"] in [line.split()[:2] for line in screen(seen)]
 
 
 def test_an_empty_input_misses_no_key(here):

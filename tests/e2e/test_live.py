@@ -224,7 +224,12 @@ def test_the_bar_fits_the_width_and_is_removed():
 
 def test_a_report_is_printed_on_a_terminal_unless_quiet(here):
     (here / "in").write_text("a\na\n")
-    assert "2 records: 1 new, 1 seen" in on_terminal(["dedup", "in"])
+    brief = on_terminal(["dedup", "in"])
+    assert brief.startswith("weir: 2 records: 1 new, 1 seen (50.00 %) in ") and brief.count("\n") == 1
+    assert "; filter 0.0 % full, false-positive rate " in brief
+    assert on_terminal(["dedup", "--stats", "text", "in"]).count("\n") == 2
+    for command in ["build", "-o", "F"], ["build", "--fixed", "-o", "F"], ["filter", "F"], ["ask", "F"], ["dedup", "--exact", "x"], ["ask", "--which", "F", "--"]:
+        assert on_terminal([*command, "in"]).count("\n") == 1, command
     assert on_terminal(["dedup", "-q", "in"]) == ""
 
 

@@ -296,6 +296,15 @@ def test_a_set_is_asked_and_stays_the_same(here):
     refused(*against, "state.weir", "--parts", "line", "-m", "1M", saying="the file determines the filter")
 
 
+def test_parts_are_forgotten_after_a_span(here):
+    row = json.dumps({"text": "a line that is long enough"}) + "\n"
+    counts = []
+    for pause in 0, 0, 2.2:
+        time.sleep(pause)
+        counts.append(len(run(*dedup("line", "-S", "span=1s", "--state", "s.weir"), input=row).lines))
+    assert counts == [1, 0, 1]
+
+
 def test_eviction_is_reported(here):
     rows = "".join(json.dumps({"text": f"line number {i} of a stream without end"}) + "\n" for i in range(30_000))
     assert "are evicted" in run(*dedup("line", "-m", "16K"), input=rows).err
@@ -322,7 +331,7 @@ def test_a_flood_of_drops_is_reported(action):
     *[(["--parts", "line", "-k", "/text", *more], saying) for more, saying in [
         (["--drop-above", "0"], "above 0"), (["--drop-above", "101%"], "at most 1"), (["-i", "2"], "-i"),
         (["--at", "redis://localhost"], "--at"), (["--exact", "dir"], "--exact"), (["--once-per", "1h"], "--once-per"),
-        (["--time", "/t"], "--time"), (["--shards", "2"], "--shards"), (["--key-as", "nfc"], "--key-as"), (["-k", "/b"], "one text"),
+        (["--time", "/t"], "--time"), (["--ttl", "/t", "-S", "ttl=1h"], "--ttl"), (["--shards", "2"], "--shards"), (["--key-as", "nfc"], "--key-as"), (["-k", "/b"], "one text"),
         (["--near", "0.8"], "--near"), (["--audit", "a"], "--audit")]],
     (["--parts", "ngram", "--ignore-case"], "case never matters"), (["--parts", "ngram", "--shingle", "17"], "from 1 to 16")])
 def test_what_makes_no_sense_is_refused(here, options, saying):

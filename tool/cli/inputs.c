@@ -174,9 +174,10 @@ void records_describe(const struct records *r, char *text, size_t size)
     describe_parts(r, parts);
     if (r->format == FORMAT_DELIMITED || (r->format == FORMAT_CSV && r->delimiter != ','))
         snprintf(delimiter, sizeof delimiter, " -d %c", r->delimiter);
-    snprintf(text, size, "%s%s%s%s%s%s%s%s%s%s%s%s%s%s%s%s%s%s", names[r->format], number_keys(r),
-             r->nul ? " -z" : "", delimiter, r->header ? " --header" : "", r->key ? " -k " : "",
-             r->key ? r->key : "", r->importance ? " -i " : "", r->importance ? r->importance : "",
+    snprintf(text, size, "%s%s%s%s%s%s%s%s%s%s%s%s%s%s%s%s%s%s%s%s", names[r->format],
+             number_keys(r), r->nul ? " -z" : "", delimiter, r->header ? " --header" : "",
+             r->key ? " -k " : "", r->key ? r->key : "", r->importance ? " -i " : "",
+             r->importance ? r->importance : "", r->ttl ? " --ttl " : "", r->ttl ? r->ttl : "",
              r->time.field ? " --time " : "", r->time.field ? r->time.field : "",
              r->cidr ? " --cidr" : "", r->key_as ? " --key-as " : "", r->key_as ? r->key_as : "",
              r->ignore_case ? " --ignore-case" : "", r->ignore_space ? " --ignore-space" : "",

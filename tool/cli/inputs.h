@@ -62,6 +62,7 @@ struct records {
     char delimiter; /* of fields; 0: blanks */
     bool header;
     const char *key, *importance;
+    const char *ttl; /* the field of the TTL, or NULL */
     const char *weight; /* for counting: the field to add */
     struct event_time time;
     const char *key_as; /* transforms of the fields of a key, or NULL */

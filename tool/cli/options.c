@@ -218,9 +218,10 @@ static void doubt_by_name(const struct options *o)
 static void infer(struct options *o)
 {
     const struct records *r = &o->records;
-    bool named = is_name(r->key) || is_name(records_measure(r)) || is_name(r->time.field);
-    bool pointed =
-        is_pointer(r->key) || is_pointer(records_measure(r)) || is_pointer(r->time.field);
+    bool named =
+        is_name(r->key) || is_name(records_measure(r)) || is_name(r->ttl) || is_name(r->time.field);
+    bool pointed = is_pointer(r->key) || is_pointer(records_measure(r)) || is_pointer(r->ttl) ||
+                   is_pointer(r->time.field);
 
     if (r->format == FORMAT_LINES && named && !pointed)
         infer_by_name(o);

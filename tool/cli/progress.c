@@ -139,5 +139,5 @@ enum stats_style stats_style(const struct verbosity *v)
 {
     if (v->stats != STATS_DEFAULT)
         return v->stats;
-    return isatty(2) && !v->quiet ? STATS_TEXT : STATS_NONE;
+    return isatty(2) && !v->quiet ? STATS_LINE : STATS_NONE;
 }

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum stats_style { STATS_TEXT, STATS_JSON, STATS_NONE, STATS_DEFAULT };
+enum stats_style { STATS_TEXT, STATS_JSON, STATS_NONE, STATS_DEFAULT, STATS_LINE };
 
 struct verbosity {
     bool quiet;
@@ -58,7 +58,7 @@ void progress_clear(struct progress *p);
  * --quiet and with --stats json. */
 void tell_skipped(const struct tally *t, const struct verbosity *v, bool several_files);
 
-/* --stats; by default text on a terminal. */
+/* --stats; by default one line on a terminal. */
 enum stats_style stats_style(const struct verbosity *v);
 
 #endif

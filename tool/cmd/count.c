@@ -205,8 +205,8 @@ static int count(struct options *o)
         return EXIT_ERROR;
     if (!o->records.time.field)
         weir_sketch_advance(s, steady_time());
-    status = sketch_span(s, &o->records.time) ? count_keys(o, &(struct counting){.sketch = s})
-                                              : EXIT_ERROR;
+    status = sketch_uses_time(s, &o->records.time) ? count_keys(o, &(struct counting){.sketch = s})
+                                                   : EXIT_ERROR;
     if (status == EXIT_FINE)
         status = print(o, s);
     status = run_keep_counts(o->state.path, s, status);

@@ -29,6 +29,7 @@ static bool check(const struct options *o)
         {o->at.url, "--at", "texts are remembered on this machine only"},
         {o->exact.dir, "--exact", "that compares whole keys; choose one"},
         {o->once_per, "--once-per", "texts are evicted by number, not by time"},
+        {o->records.ttl, "--ttl", "texts are evicted by number, not by time"},
         {o->records.time.field, "--time", "texts are evicted by number, not by time"},
         {o->shards, "--shards", "there are none; -j sets the number of threads"},
         {o->records.ignore_case, "--ignore-case", "case never matters"},

@@ -33,6 +33,7 @@ static bool is_refused(const struct options *o)
         {o->exact.dir, "--exact", "parts are remembered in a filter"},
         {o->once_per, "--once-per", "parts have no time"},
         {r->time.field, "--time", "parts have no time"},
+        {r->ttl, "--ttl", "parts have no TTL"},
         {o->shards, "--shards", "one filter has the parts; -j sets the number of threads"},
         {o->output.audit, "--audit", "it counts keys, not parts"},
         {rewrites(o) && r->key_as, "--key-as", "paragraphs and lines are compared as they are"},

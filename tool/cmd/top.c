@@ -1,11 +1,15 @@
-/* top.c - weir top: the most frequent keys. On a terminal, a table that is refreshed in place;
- * otherwise, or with --format, rows at the end. */
+/* top.c - weir top: the most frequent keys. On a terminal, a table that is refreshed in place until
+ * the input ends or q is pressed; otherwise, or with --format, rows at the end. */
+#include <errno.h>
+#include <fcntl.h>
 #include <math.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <termios.h>
 #include <unistd.h>
 
 #include "cli/messages.h"
@@ -18,6 +22,8 @@
 
 #define REFRESH 0.5 /* seconds */
 #define NUMBER 20   /* keys, by default */
+#define JUMP                                                                                       \
+    86400000 /* milliseconds: a later time must be confirmed, if counts do not fade; chosen */
 
 struct board {
     const struct options *options;
@@ -27,8 +33,15 @@ struct board {
     bool live;         /* it is drawn on a terminal */
     unsigned lines;    /* there now */
     double drawn, started;
-    bool fades;       /* counts do */
-    double half_life; /* seconds of the records' times, if these are used */
+    bool fades;           /* counts do */
+    bool timed;           /* records have times: */
+    double half_life;     /* their half-life in seconds; 0: counts do not fade with them */
+    uint64_t first, last; /* the earliest and latest time, in milliseconds; NO_TIME: none */
+    struct keyboard {
+        int fd; /* -1: keys are not read */
+        struct termios before;
+        bool quit; /* q was pressed */
+    } keyboard;
     uint64_t arrived; /* records or weights of this run */
     uint64_t before;  /* the total of earlier ones */
 };
@@ -48,6 +61,65 @@ static size_t find(const struct board *b, const struct weir_sketch_stats *stats)
     while (wanted < n && share_of(&b->list[wanted], stats) >= b->options->count.share)
         wanted++;
     return wanted;
+}
+
+/* ---- keys ---- */
+
+/* Read single keys from the terminal, unless it is the input, or belongs to another process. */
+static void open_keyboard(struct keyboard *k, const struct inputs *inputs)
+{
+    char name[64];
+    pid_t foreground;
+
+    k->fd = -1;
+    if (inputs_are_typed(inputs) || ttyname_r(1, name, sizeof name) != 0)
+        return;
+    k->fd = open(name, O_RDONLY | O_NOCTTY | O_CLOEXEC);
+    foreground = k->fd >= 0 ? tcgetpgrp(k->fd) : -1;
+    if (k->fd < 0)
+        return;
+    if ((foreground < 0 || foreground == getpgrp()) && tcgetattr(k->fd, &k->before) == 0) {
+        struct termios single = k->before;
+
+        single.c_lflag &= ~(tcflag_t)(ICANON | ECHO);
+        if (tcsetattr(k->fd, TCSANOW, &single) == 0)
+            return;
+    }
+    close(k->fd);
+    k->fd = -1;
+}
+
+static void read_keys(struct keyboard *k)
+{
+    struct pollfd ready = {.fd = k->fd, .events = POLLIN};
+    char key;
+
+    while (k->fd >= 0 && !k->quit && poll(&ready, 1, 0) == 1) {
+        if (read(k->fd, &key, 1) != 1)
+            return;
+        k->quit = key == 'q' || key == 'Q';
+    }
+}
+
+static void close_keyboard(struct keyboard *k)
+{
+    if (k->fd >= 0) {
+        tcsetattr(k->fd, TCSANOW, &k->before);
+        close(k->fd);
+    }
+    k->fd = -1;
+}
+
+static bool is_quit(void *context)
+{
+    return ((const struct board *)context)->keyboard.quit;
+}
+
+/* Ends the run, as at the end of the input. */
+static bool quit(void *context)
+{
+    (void)context;
+    return false;
 }
 
 /* ---- on a terminal ---- */
@@ -82,14 +154,17 @@ static void draw_key(struct weir_bytes key, unsigned width)
     printf("%*s", (int)(width - used), "");
 }
 
-/* The rate per second, on average of this run. With decaying counts the total is not a sum: at a
- * steady rate, it equals that of half-life / ln 2, also by the times of records. */
+/* The rate on average of this run: per second, or per minute of the records' times. With decaying
+ * counts the total is not a sum: at a steady rate, it equals that of half-life / ln 2. Less than a
+ * minute of records counts as one. */
 static double rate_of(const struct board *b, const struct weir_sketch_stats *stats)
 {
-    if (b->counting.timed)
-        return (double)stats->total * M_LN2 / b->half_life;
+    if (b->half_life > 0)
+        return 60 * (double)stats->total * M_LN2 / b->half_life;
     double added = b->fades ? (double)b->arrived : (double)stats->total - (double)b->before;
 
+    if (b->timed)
+        return b->first == NO_TIME ? 0 : added / fmax((double)(b->last - b->first) / 60000, 1);
     return added / (now() - b->started + 1e-9);
 }
 
@@ -103,44 +178,70 @@ static struct shown show_rate(double rate)
     return s;
 }
 
-static void draw_head(unsigned width, bool errors)
+/* How figures are drawn. */
+struct layout {
+    unsigned key, count; /* columns */
+    bool errors;         /* there is a column for them */
+    bool exact;          /* counts as they are, not with k, M and G */
+};
+
+static struct shown show_figure(uint64_t count, const struct layout *l)
 {
-    printf("%-*s%*s%*s%*s", (int)width, "key", FIGURE, "count", FIGURE, "per s", FIGURE, "share");
-    if (errors)
-        printf("%*s", FIGURE, "error");
+    struct shown s = show_count((double)count);
+
+    if (l->exact)
+        snprintf(s.text, sizeof s.text, "%llu", (unsigned long long)count);
+    return s;
+}
+
+static void draw_head(const struct board *b, const struct layout *l)
+{
+    printf("%-*s%*s%*s%*s", (int)l->key, "key", (int)l->count, "count", FIGURE,
+           b->timed ? "per min" : "per s", FIGURE, "share");
+    if (l->errors)
+        printf("%*s", (int)l->count, "error");
     putchar('\n');
 }
 
-static void draw_row(const struct weir_heavy *h, double share, double rate, unsigned width,
-                     bool errors)
+static void draw_row(const struct weir_heavy *h, double share, double rate, const struct layout *l)
 {
-    draw_key(h->key, width);
-    printf("%*s%*s%*.*f%%", FIGURE, show_count((double)h->count).text, FIGURE,
+    draw_key(h->key, l->key);
+    printf("%*s%*s%*.*f%%", (int)l->count, show_figure(h->count, l).text, FIGURE,
            show_rate(share * rate).text, FIGURE - 1, share < 0.001 ? 4 : 2, share * 100);
-    if (errors && h->error == WEIR_NO_BOUND)
-        printf("%*s", FIGURE, "-");
-    else if (errors)
-        printf("%*s", FIGURE, show_count((double)h->error).text);
+    if (l->errors && h->error == WEIR_NO_BOUND)
+        printf("%*s", (int)l->count, "-");
+    else if (l->errors)
+        printf("%*s", (int)l->count, show_figure(h->error, l).text);
     putchar('\n');
 }
 
-/* The list with a header above and a summary line below: three more lines. */
-static void draw(const struct board *b, const struct weir_sketch_stats *stats, size_t n,
-                 unsigned columns)
+static unsigned digits(uint64_t number)
 {
-    bool errors = columns >= ERROR_FROM;
-    unsigned figures = FIGURE * (errors ? 4 : 3);
-    unsigned width = columns > figures + KEY_LEAST ? columns - figures - 1 : KEY_LEAST;
+    return (unsigned)snprintf(NULL, 0, "%llu", (unsigned long long)number);
+}
+
+/* The list with a header above and a summary line below: three more lines. The last one is exact.
+ */
+static void draw(const struct board *b, const struct weir_sketch_stats *stats, size_t n,
+                 unsigned columns, bool exact)
+{
+    struct layout l = {.count = FIGURE, .errors = columns >= ERROR_FROM, .exact = exact};
     size_t longest = KEY_USUAL;
     double rate = rate_of(b, stats);
 
+    if (exact && digits(stats->total) >= FIGURE)
+        l.count = digits(stats->total) + 1;
+    unsigned figures = l.count * (l.errors ? 2 : 1) + 2 * FIGURE;
+    unsigned width = columns > figures + KEY_LEAST ? columns - figures - 1 : KEY_LEAST;
+
     for (size_t i = 0; i < n; i++)
         longest = b->list[i].key.size > longest ? b->list[i].key.size : longest;
-    width = width > longest ? (unsigned)longest : width;
-    draw_head(width, errors);
+    l.key = width > longest ? (unsigned)longest : width;
+    draw_head(b, &l);
     for (size_t i = 0; i < n; i++)
-        draw_row(&b->list[i], share_of(&b->list[i], stats), rate, width, errors);
-    printf("%s counted, %s/s\n", show_count((double)stats->total).text, show_rate(rate).text);
+        draw_row(&b->list[i], share_of(&b->list[i], stats), rate, &l);
+    printf("%s counted, %s/%s%s\n", show_figure(stats->total, &l).text, show_rate(rate).text,
+           b->timed ? "min" : "s", exact || b->keyboard.fd < 0 ? "" : "; q quits");
 }
 
 static struct winsize terminal(void)
@@ -156,9 +257,15 @@ static bool take(void *context, struct batch *batch)
 {
     struct board *b = context;
 
-    for (uint32_t i = 0; i < batch->n; i++)
-        if (!batch->bads || !batch->bad[i])
-            b->arrived += batch->important ? batch->importance[i] : 1;
+    for (uint32_t i = 0; i < batch->n; i++) {
+        if (batch->bads && batch->bad[i])
+            continue;
+        b->arrived += batch->important ? batch->importance[i] : 1;
+        if (b->timed && batch->event.time[i] != 0) { /* 0: no record had a time yet */
+            b->first = batch->event.time[i] < b->first ? batch->event.time[i] : b->first;
+            b->last = batch->event.time[i] > b->last ? batch->event.time[i] : b->last;
+        }
+    }
     return counting_take(&b->counting, batch);
 }
 
@@ -169,17 +276,18 @@ static void refresh(void *context)
     struct winsize size = terminal();
     double at = now();
 
+    read_keys(&b->keyboard);
     if (at - b->drawn < REFRESH)
         return;
     b->drawn = at;
-    if (!b->counting.timed) /* counts fade while nothing comes */
+    if (!b->timed) /* counts fade while nothing comes */
         weir_sketch_advance(b->counting.sketch, steady_time());
     stats = weir_sketch_stats_of(b->counting.sketch);
     size_t n = find(b, &stats);
     if (n + 4 > size.ws_row)
         n = (size_t)size.ws_row - 4;
     erase(b);
-    draw(b, &stats, n, size.ws_col);
+    draw(b, &stats, n, size.ws_col, false);
     fflush(stdout);
     b->lines = (unsigned)n + 2;
 }
@@ -243,7 +351,7 @@ static void print(const struct board *b, bool notes)
     size_t n = find(b, &stats);
 
     if (b->live)
-        draw(b, &stats, n, terminal().ws_col);
+        draw(b, &stats, n, terminal().ws_col, true);
     else
         list(b, &stats, n);
     if (notes)
@@ -277,17 +385,32 @@ int cmd_top(const struct options *o)
     struct run r = run_asked(o, 0);
     int status = EXIT_ERROR;
 
-    b = (struct board){.options = o, .live = live, .drawn = now(), .started = now()};
+    b = (struct board){.options = o,
+                       .live = live,
+                       .drawn = now(),
+                       .started = now(),
+                       .first = NO_TIME,
+                       .keyboard.fd = -1};
     b.counting.sketch = s;
     b.counting.ngrams = o->count.ngrams;
-    if (s && open_board(&b) && sketch_span(s, &r.records.time)) {
+    if (s && open_board(&b)) {
+        sketch_span(s, &r.records.time);
         run_tell_clock(&r, "half-life=");
-        b.counting.timed = r.records.time.field;
+        b.timed = r.records.time.field;
         b.half_life = (double)r.records.time.span / 1000;
-        if (!b.counting.timed)
+        b.counting.untimed = r.records.time.span == 0;
+        if (b.timed && b.counting.untimed)
+            r.records.time.span = JUMP;
+        if (!b.timed)
             weir_sketch_advance(s, steady_time());
-        status =
-            run_into(&r, (struct sink){.context = &b, .take = take, .look = live ? refresh : NULL});
+        if (live)
+            open_keyboard(&b.keyboard, &r.inputs);
+        status = run_into(&r, (struct sink){.context = &b,
+                                            .take = take,
+                                            .look = live ? refresh : NULL,
+                                            .wants_rest = is_quit,
+                                            .rest = quit});
+        close_keyboard(&b.keyboard);
         if (!live || signals_caught() != SIGHUP) {
             erase(&b);
             print(&b, !o->verbosity.quiet && status == EXIT_FINE);

@@ -12,7 +12,7 @@
 #include "eval/request.h"
 #include "eval/score.h"
 #include "state/shards.h"
-#include "verdict/by_filter.h"
+#include "verdict/batch_keys.h"
 
 #define ENTRANTS_MAX 512
 #define PARTS 4

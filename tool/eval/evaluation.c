@@ -302,7 +302,7 @@ void evaluation_report(const struct evaluation *ev)
     if (ev->arrivals.replayed)
         once.records = ev->records;
     tell_skipped(&once, &ev->request->verbosity, ev->request->inputs.count > 1);
-    if (style == STATS_TEXT)
+    if (style == STATS_TEXT || style == STATS_LINE)
         report_text(ev);
     else if (style == STATS_JSON)
         report_json(ev);

@@ -265,14 +265,8 @@ bool screens_run(struct screens *s)
     return ok;
 }
 
-#define COLUMN(name, kind, member)                                                                 \
-    {                                                                                              \
-        name, COLUMN_##kind, offsetof(struct screen_row, member), false                            \
-    }
-#define REST(name, kind, member)                                                                   \
-    {                                                                                              \
-        name, COLUMN_##kind, offsetof(struct screen_row, member), true                             \
-    }
+#define COLUMN(name, kind, member) TABLE_COLUMN(screen_row, name, kind, member)
+#define REST(name, kind, member) TABLE_REST(screen_row, name, kind, member)
 
 struct table screens_table(const struct screens *s)
 {
@@ -300,7 +294,7 @@ void screens_report(const struct screens *s)
     const struct tally *t = &s->tally;
 
     tell_skipped(t, &s->request->verbosity, s->request->inputs.count > 1);
-    if (style == STATS_TEXT) {
+    if (style == STATS_TEXT || style == STATS_LINE) {
         fprintf(stderr, "weir: %llu records, %llu of them of members",
                 (unsigned long long)t->records, (unsigned long long)t->seen);
         if (t->skipped)

@@ -1,6 +1,6 @@
 /* batch.h - the records of one read(), with columns that the stages fill, one row per record:
  *
- *   read   data, ends, input     pick   key, importance, bad, event.time
+ *   read   data, ends, input     pick   key, importance, bad, event.time, event.ttl
  *   hash   hash                  clock  event.time, begun, clock
  *   give   good, verdict
  *
@@ -53,6 +53,7 @@ struct good_keys {
     uint32_t n;
     struct weir_key *key;
     uint64_t *time; /* NULL: records have no time */
+    uint64_t *ttl;  /* NULL: nor a TTL */
     uint8_t *verdict;
 };
 
@@ -69,7 +70,9 @@ struct batch_input {
 
 /* The event times of records, in milliseconds since 1970. */
 struct batch_times {
-    bool timed;                       /* records have a time */
+    bool timed;   /* records have a time */
+    bool has_ttl; /* and a TTL, in milliseconds */
+    uint64_t *ttl;
     uint64_t *time;                   /* as written; after the clock, that of the verdict */
     const struct time_format *format; /* NULL: unknown */
     uint64_t ahead[LOOK_AHEAD];       /* times of the records after the batch, */

@@ -194,6 +194,17 @@ static void report(void *context, const struct tally *t)
             8 * (double)f.memory / keys, show_chance(error_of(context, &f)).text);
 }
 
+static void brief(void *context)
+{
+    const struct building *b = context;
+    struct weir_stats f = shards_stats(b->shards);
+
+    if (b->shards->count > 0)
+        fprintf(stderr, "; %llu distinct keys in %s, false-positive rate %s",
+                (unsigned long long)f.new_keys, show_bytes((double)f.memory).text,
+                show_chance(error_of(b, &f)).text);
+}
+
 static json_t *describe(void *context, const struct tally *t)
 {
     const struct shards *s = ((const struct building *)context)->shards;
@@ -207,6 +218,7 @@ static json_t *describe(void *context, const struct tally *t)
 
 static const struct verdict_summary summary = {.report_counts = report_counts,
                                                .describe_counts = describe_counts,
+                                               .brief = brief,
                                                .report = report,
                                                .describe = describe};
 

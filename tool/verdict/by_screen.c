@@ -225,6 +225,14 @@ static void report(void *context, const struct tally *t)
                 show_chance(weir_stats_of(s->set).error).text);
 }
 
+static void brief(void *context)
+{
+    const struct screening *s = context;
+
+    fprintf(stderr, "; the store was asked for %llu keys",
+            (unsigned long long)store_stats(asker_store(s->asker)).keys);
+}
+
 static json_t *describe(void *context, const struct tally *t)
 {
     const struct screening *s = context;
@@ -247,6 +255,7 @@ static json_t *describe(void *context, const struct tally *t)
 static const struct verdict_summary summary = {.passes = true,
                                                .report_counts = report_counts,
                                                .describe_counts = describe_counts,
+                                               .brief = brief,
                                                .report = report,
                                                .describe = describe};
 

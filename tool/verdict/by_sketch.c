@@ -78,7 +78,7 @@ weir_sketch *sketch_open(const char *command, const char *state, const struct fi
                                              : open_asked(w, trait);
 }
 
-bool sketch_span(const weir_sketch *s, struct event_time *time)
+void sketch_span(const weir_sketch *s, struct event_time *time)
 {
     char config[WEIR_SPEC_MAX];
     uint64_t traits = 0;
@@ -87,6 +87,11 @@ bool sketch_span(const weir_sketch *s, struct event_time *time)
     weir_spec_traits(WEIR_KIND_SKETCH, config, &traits, NULL);
     if (traits & WEIR_CAN_TIME)
         weir_spec_number(config, "half-life", &time->span);
+}
+
+bool sketch_uses_time(const weir_sketch *s, struct event_time *time)
+{
+    sketch_span(s, time);
     return !time->field || time->span ||
            reject("--time: nothing here uses time; add -S half-life=1h, the time in which a count "
                   "is halved");
@@ -161,7 +166,7 @@ bool counting_take(void *context, struct batch *b)
 {
     struct counting *c = context;
 
-    c->timed = b->event.timed;
+    c->timed = b->event.timed && !c->untimed;
     if (c->sketch && !b->event.timed)
         weir_sketch_advance(c->sketch, b->read_at);
     if (!b->bads && !c->ngrams && !b->important) {

@@ -15,9 +15,11 @@
 weir_sketch *sketch_open(const char *command, const char *state, const struct filter_request *w,
                          enum weir_trait trait);
 
-/* The half-life, if it is a time, for the clock of records with times; false after a message if
- * such records have none. */
-bool sketch_span(const weir_sketch *s, struct event_time *time);
+/* Set the half-life, if it is a time, for the clock of records with times. */
+void sketch_span(const weir_sketch *s, struct event_time *time);
+
+/* The same; false after a message if records have times and nothing uses them. */
+bool sketch_uses_time(const weir_sketch *s, struct event_time *time);
 
 /* Counts the keys of records, or the n-grams in them. */
 struct counting {
@@ -30,6 +32,7 @@ struct counting {
     uint64_t amount[HELD];
     uint64_t at[HELD]; /* where records have a time */
     bool timed;        /* these do */
+    bool untimed;      /* but the sketch has no half-life in time */
     size_t held;
 };
 

@@ -50,10 +50,9 @@ static void report_new_and_seen(const struct tally *t)
             (unsigned long long)t->seen, share);
 }
 
-static void report(const struct verdict *v, const struct tally *t)
+static void report_counts(const struct verdict *v, const struct tally *t)
 {
     const struct verdict_summary *own = v->summary;
-    double seconds = t->seconds + 1e-9;
 
     fprintf(stderr, "weir: %llu records", (unsigned long long)t->records);
     if (own->report_counts)
@@ -64,6 +63,29 @@ static void report(const struct verdict *v, const struct tally *t)
         fprintf(stderr, ", %llu malformed and skipped", (unsigned long long)t->skipped);
     if (t->unparsed)
         fprintf(stderr, ", %llu values not parsed by --key-as", (unsigned long long)t->unparsed);
+}
+
+/* One line. */
+static void report_briefly(const struct verdict *v, const struct tally *t)
+{
+    report_counts(v, t);
+    fprintf(stderr, " in %.2f s", t->seconds);
+    if (v->summary->brief)
+        v->summary->brief(v->context);
+    if (v->fill)
+        fprintf(stderr, "; %s %.1f %% full", v->filled, v->fill(v->context) * 100);
+    if (v->error)
+        fprintf(stderr, "%s false-positive rate %s", v->fill ? "," : ";",
+                show_chance(v->error(v->context).error).text);
+    fputc('\n', stderr);
+}
+
+static void report(const struct verdict *v, const struct tally *t)
+{
+    const struct verdict_summary *own = v->summary;
+    double seconds = t->seconds + 1e-9;
+
+    report_counts(v, t);
     fprintf(stderr, "; %s in %.2f s: %s records/s", show_bytes((double)t->bytes).text, t->seconds,
             show_count((double)t->records / seconds).text);
     if (own->rates_both)
@@ -133,6 +155,8 @@ void verdict_report(const struct verdict *v, const struct tally *t, enum stats_s
 
     if (style == STATS_TEXT)
         report(v, t);
+    if (style == STATS_LINE)
+        report_briefly(v, t);
     if (text)
         fprintf(stderr, "%s\n", text);
     free(text);

@@ -20,6 +20,8 @@ struct verdict_summary {
     /* How many records got which verdict, after the number of records. NULL: new and seen. */
     void (*report_counts)(void *context, const struct tally *t);
     json_t *(*describe_counts)(void *context, const struct tally *t);
+    /* Its most important figures, on the only line of a brief summary. NULL: fill and error. */
+    void (*brief)(void *context);
     /* Its own figures, after those of the run. */
     void (*report)(void *context, const struct tally *t);
     json_t *(*describe)(void *context, const struct tally *t);

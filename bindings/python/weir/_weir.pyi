@@ -213,7 +213,15 @@ class _Filter(_Handle):
 
     @property
     def keys(self) -> str: ...
-    def observe(self, key: _Key, /, *, importance: SupportsIndex | None = None, time: _Time | None = None) -> bool: ...
+    def observe(
+        self,
+        key: _Key,
+        /,
+        *,
+        importance: SupportsIndex | None = None,
+        time: _Time | None = None,
+        ttl: SupportsIndex | None = None,
+    ) -> bool: ...
     @overload
     def observe_many(
         self,
@@ -222,6 +230,7 @@ class _Filter(_Handle):
         size: int | None = None,
         importance: _Numbers | None = None,
         times: _Times | None = None,
+        ttl: _Numbers | None = None,
         skipna: bool = False,
     ) -> Verdicts: ...
     @overload
@@ -232,6 +241,7 @@ class _Filter(_Handle):
         size: int | None = None,
         importance: _Numbers | None = None,
         times: _Times | None = None,
+        ttl: _Numbers | None = None,
         skipna: bool = False,
     ) -> Any: ...
     def add(self, key: _Key, /) -> None: ...
@@ -242,6 +252,7 @@ class _Filter(_Handle):
         size: int | None = None,
         importance: _Numbers | None = None,
         times: _Times | None = None,
+        ttl: _Numbers | None = None,
         skipna: bool = False,
     ) -> None: ...
     def ask(self, key: _Key, /) -> bool: ...

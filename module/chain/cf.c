@@ -1,6 +1,5 @@
 /* cf.c - CF.EXISTS, CF.MEXISTS, CF.COUNT, CF.DEL, CF.INFO, CF.DEBUG, CF.COMPACT, and the list of
  * all CF.*. */
-#include "cf/cf.h"
 #include "chain/chain.h"
 #include "server/reply.h"
 #include "server/server.h"

@@ -1,7 +1,7 @@
 /* bf_info.c - BF.CARD, BF.INFO, BF.DEBUG. */
 #include <stdio.h>
 
-#include "bf/bf.h"
+#include "chain/chain.h"
 #include "server/reply.h"
 #include "server/server.h"
 

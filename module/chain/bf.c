@@ -1,5 +1,4 @@
 /* bf.c - BF.ADD, BF.MADD, BF.EXISTS, BF.MEXISTS, BF.LOAD, error texts, and the list of all BF.*. */
-#include "bf/bf.h"
 #include "chain/chain.h"
 #include "server/reply.h"
 #include "server/server.h"

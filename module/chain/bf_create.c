@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <weir/hash.h>
 
-#include "bf/bf.h"
+#include "chain/chain.h"
 #include "server/reply.h"
 #include "server/server.h"
 

@@ -1,5 +1,5 @@
 /* cf_insert.c - CF.RESERVE, CF.ADD, CF.ADDNX, CF.INSERT, CF.INSERTNX. */
-#include "cf/cf.h"
+#include "chain/chain.h"
 #include "server/reply.h"
 #include "server/server.h"
 
