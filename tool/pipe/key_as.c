@@ -583,6 +583,8 @@ static enum key_as_result to_network(struct arena *a, struct weir_bytes *field)
 
     if (parsed == NETWORK_INVALID)
         return KEY_AS_UNPARSED;
+    if (n.canonical)
+        return KEY_AS_DONE;
     enum key_as_result set = set_field(a, field, text, network_print(&n, text));
     return set == KEY_AS_DONE && parsed == NETWORK_MASKED ? KEY_AS_MASKED : set;
 }

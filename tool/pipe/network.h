@@ -10,7 +10,8 @@
 #define NETWORK_KEY 18  /* maximum bytes of the key of a network */
 
 struct network {
-    bool six; /* IPv6 */
+    bool six;       /* IPv6 */
+    bool canonical; /* set if the text was IPv4 as network_print() prints it */
     uint8_t bits;
     uint8_t address[16]; /* 4 of them for IPv4; bits after the prefix are 0 */
 };
