@@ -27,7 +27,7 @@ static void disconnect(struct store *store)
 static const char *const parameters[] = {NULL};
 
 const struct backend backend_postgres = {.scheme = "postgres",
-                                         .also = "postgresql",
+                                         .also = {"postgresql"},
                                          .form = "postgres://HOST/DATABASE?table=T&column=C",
                                          .network = true,
                                          .parameters = parameters,

@@ -73,7 +73,8 @@ async function run(words) {
 async function compile(folder) {
   const jobs = sources().map(([file, flags], i) => ({ file, flags, object: path.join(folder, `${i}.o`) }));
   const objects = jobs.map((job) => job.object);
-  await Promise.all(os.cpus().map(async () => {
+  const workers = Math.max(1, os.cpus().length); // cpus() is empty without /proc
+  await Promise.all(Array.from({ length: workers }, async () => {
     for (let job = jobs.pop(); job; job = jobs.pop()) {
       await run([...job.flags, '-c', job.file, '-o', job.object]);
     }

@@ -130,8 +130,9 @@ def sql(root):
 
 def postgres(root):
     code, prints = re.search(r"```sql\n(.*?)```\n```\n(.*?)```", (SOURCE / "docs/postgres.md").read_text(), re.S).groups()
-    psql = "su postgres -c 'psql --cluster 15/once -qAtX -v ON_ERROR_STOP=1'"
-    said = inside(root, f"cd /; pg_createcluster 15 once >&2; pg_ctlcluster 15 once start >&2; {psql}; pg_dropcluster --stop 15 once", code)
+    run = "cd /tmp && PATH=/usr/lib/postgresql/15/bin:$PATH && initdb -D data >&2 && pg_ctl -D data -l data/log -w start >&2"
+    psql = "psql -h /var/run/postgresql -qAtX -v ON_ERROR_STOP=1; pg_ctl -D data -m fast stop >&2; rm -r data"
+    said = inside(root, f"su postgres -c '{run} && {psql}'", code)
     assert said == prints
 
 

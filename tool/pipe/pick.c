@@ -138,8 +138,8 @@ bool pick_open(struct picker *p, const struct records *r)
         key_as_network(&p->as);
     p->networks = r->cidr;
     p->unparsed_malformed = r->on_error_given || r->cidr;
-    p->fold = r->ignore_case;
-    p->squeeze_spaces = r->ignore_space;
+    p->fold = r->ignore_case && !r->parts;
+    p->squeeze_spaces = r->ignore_space && !r->parts;
     p->strip_record = records_strip_cr(r);
     p->strip_field = p->strip_record || p->way == PICK_CSV; /* RFC 4180: its lines end in CR LF */
     if (r->key && !add_columns(p, r->key, "--key"))
@@ -152,6 +152,12 @@ bool pick_open(struct picker *p, const struct records *r)
     if (p->important && p->columns != p->keys + 1)
         return reject("%s takes one field", option);
     uint32_t before = p->columns;
+    if (r->ttl && !add_columns(p, r->ttl, "--ttl"))
+        return false;
+    p->has_ttl = r->ttl != NULL;
+    if (p->columns != before + p->has_ttl)
+        return reject("--ttl takes one field");
+    before = p->columns;
     if (r->time.field && !add_columns(p, r->time.field, "--time"))
         return false;
     p->times = p->columns - before;
@@ -458,7 +464,7 @@ static bool split_json(const struct picker *p, struct batch *b, uint32_t i, cons
         break;
     }
     for (uint32_t c = 0; c < p->columns; c++)
-        if (!field[c].data) {
+        if (!field[c].data && !pick_is_optional(p, c)) {
             if (p->pass_missing)
                 batch_keyless(b, i);
             else
@@ -510,6 +516,8 @@ static void pick_fields(const struct picker *p, struct batch *b, uint32_t i)
         batch_fault(b, i, p->skip, "the %s '%.*s' is not a number of 0 or more%s", p->measure,
                     (int)(field[p->keys].size < 40 ? field[p->keys].size : 40),
                     (const char *)field[p->keys].data, p->exact ? ", whole and below 2^32" : "");
+    else if (p->has_ttl && !pick_ttl(p, b, i, field[p->keys + p->important]))
+        return;
     else if (p->times)
         pick_time(p, b, i, field);
 }
@@ -528,7 +536,7 @@ static void fold_key(struct batch *b, uint32_t i)
  * record. */
 static void pick_records(const struct picker *p, struct batch *b)
 {
-    bool simple = p->way != PICK_JSON && p->keys == 1 && !p->important && !p->times;
+    bool simple = p->way != PICK_JSON && p->keys == 1 && !p->important && !p->has_ttl && !p->times;
 
     for (uint32_t i = 0; i < b->n; i++) {
         if (simple && !b->bads)
@@ -542,6 +550,7 @@ void pick_batch(const struct picker *p, struct batch *b)
 {
     b->important = p->important;
     b->event.timed = p->times > 0;
+    b->event.has_ttl = p->has_ttl;
     if (p->way == PICK_WHOLE)
         pick_whole(p, b);
     else

@@ -21,8 +21,9 @@ struct column {
 
 struct picker {
     enum pick_way way;
-    struct column column[COLUMNS_MAX + 1]; /* those of the key, importance, time */
+    struct column column[COLUMNS_MAX + 1]; /* those of the key, importance, TTL, time */
     uint32_t keys;                         /* columns of the key; 0: whole record */
+    bool has_ttl;                          /* the column before those of the time is the TTL */
     uint32_t times;                        /* columns of the time; 0: there is none */
     uint32_t columns;
     struct json_paths json;          /* the columns, if they are JSON pointers */
@@ -43,6 +44,12 @@ struct picker {
     char delimiter;
 };
 
+/* Is this column that of the TTL? A JSON record may lack it. */
+static inline bool pick_is_optional(const struct picker *p, uint32_t column)
+{
+    return p->has_ttl && column == p->keys + p->important;
+}
+
 /* False after a message. */
 bool pick_open(struct picker *p, const struct records *r);
 void pick_close(struct picker *p);
@@ -54,10 +61,13 @@ bool pick_learn(struct picker *p, const char *header, size_t size, struct batch 
 /* Fill the columns key, importance, time and bad. Any thread. */
 void pick_batch(const struct picker *p, struct batch *b);
 
-/* ---- the time of a record (--time): pick_time.c ---- */
+/* ---- the time and TTL of a record (--time, --ttl): pick_time.c ---- */
 
 /* Set the time of record i, whose fields were picked; or mark it as bad. */
 void pick_time(const struct picker *p, struct batch *b, uint32_t i, const struct weir_bytes *field);
+
+/* Set the TTL of record i (--ttl); or mark it as bad, and return false. */
+bool pick_ttl(const struct picker *p, struct batch *b, uint32_t i, struct weir_bytes text);
 
 /* The time of a record that is not picked yet; NO_TIME if it has none. Prints nothing. */
 uint64_t pick_time_early(const struct picker *p, struct batch *b, uint32_t i,

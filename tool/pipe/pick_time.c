@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "cli/units.h"
 #include "pipe/json.h"
 
 #define SHOWN 60 /* bytes of a text in a message */
@@ -58,7 +59,7 @@ static bool text_of(const struct picker *p, struct batch *b, uint32_t i,
                     const struct weir_bytes *field, struct weir_bytes *text,
                     struct weir_bytes *next)
 {
-    const struct weir_bytes *first = field + p->keys + p->important;
+    const struct weir_bytes *first = field + p->keys + p->important + p->has_ttl;
 
     *text = *first;
     *next = (struct weir_bytes){NULL, 0};
@@ -159,6 +160,46 @@ void pick_time(const struct picker *p, struct batch *b, uint32_t i, const struct
         refuse(p, b, i, text);
 }
 
+/* ---- the TTL ---- */
+
+#define TTL_TEXT 40   /* bytes */
+#define TTL_MOST 1e15 /* seconds; longer ones become the longest of the filter */
+
+/* Seconds, or a number with a unit. */
+static bool read_ttl(struct weir_bytes text, uint64_t *milliseconds)
+{
+    const char *at = text.data, *end = at + text.size;
+    char word[TTL_TEXT + 2];
+    double seconds;
+
+    while (at < end && is_blank(*at))
+        at++;
+    while (end > at && is_blank(end[-1]))
+        end--;
+    size_t size = (size_t)(end - at);
+    if (size > TTL_TEXT)
+        return false;
+    memcpy(word, at, size);
+    word[size] = '\0';
+    if (strspn(word, "0123456789.") == size)
+        strcpy(word + size, "s");
+    if (!read_seconds(word, &seconds))
+        return false;
+    *milliseconds = seconds < TTL_MOST ? (uint64_t)(seconds * 1000 + 0.5) : WEIR_TTL_LONGEST;
+    return true;
+}
+
+bool pick_ttl(const struct picker *p, struct batch *b, uint32_t i, struct weir_bytes text)
+{
+    b->event.ttl[i] = WEIR_TTL_LONGEST;
+    if (!text.data || is_missing(p, text) || read_ttl(text, &b->event.ttl[i]))
+        return true;
+    batch_fault(b, i, p->skip,
+                "the TTL '%.*s' is not a time; use seconds, or a unit as in 500ms, 90s or 2h",
+                (int)(text.size < SHOWN ? text.size : SHOWN), (const char *)text.data);
+    return false;
+}
+
 /* ---- before it is picked ---- */
 
 enum finding { TIME_FOUND, TIME_MISSING, TIME_UNREADABLE };
@@ -179,7 +220,7 @@ static enum finding find_text(const struct picker *p, struct batch *b, uint32_t 
         json_fields(&p->json, &b->arena, record, size, field, &fault) != JSON_FINE)
         return TIME_UNREADABLE;
     for (uint32_t c = 0; p->way == PICK_JSON && c < p->columns; c++)
-        if (!field[c].data)
+        if (!field[c].data && !pick_is_optional(p, c))
             return TIME_MISSING;
     if (!text_of(p, b, i, field, text, next))
         return TIME_UNREADABLE;

@@ -36,6 +36,7 @@ static void give(void *context, struct batch *b)
                                         .operation = f->operation,
                                         .keys = good->key,
                                         .times = good->time,
+                                        .ttls = good->ttl,
                                         .n = good->n,
                                         .begin = *begin != NO_TIME ? begin : NULL,
                                         .end = b->event.timed && *end != NO_TIME ? end : NULL,
@@ -298,13 +299,15 @@ const struct good_keys *keys_select(struct batch *b)
     struct good_keys *good = &b->good;
     uint32_t n = 0;
 
-    *good = (struct good_keys){b->n, b->hash, b->event.time, b->verdict};
+    *good = (struct good_keys){b->n, b->hash, b->event.time, b->event.ttl, b->verdict};
     if (b->bads) {
         *good = b->dense;
         for (uint32_t i = 0; i < b->n; i++) {
             good->key[n] = b->hash[i];
             if (b->event.timed)
                 good->time[n] = b->event.time[i];
+            if (b->event.has_ttl)
+                good->ttl[n] = b->event.ttl[i];
             b->origin[n] = i;
             n += !b->bad[i];
         }
@@ -312,6 +315,8 @@ const struct good_keys *keys_select(struct batch *b)
     }
     if (!b->event.timed)
         good->time = NULL;
+    if (!b->event.has_ttl)
+        good->ttl = NULL;
     return good;
 }
 
