@@ -1,8 +1,8 @@
 /* network.h - IP networks as keys (--cidr): 10.0.0.0/8, 2001:db8::/32, or a single address. A set
  * of networks is a filter with one key per network. An address is in the set if the filter has its
  * prefix of any length in use, so one lookup per length is needed. */
-#ifndef WEIR_PIPE_NETWORK_H
-#define WEIR_PIPE_NETWORK_H
+#ifndef WEIR_PICK_NETWORK_H
+#define WEIR_PICK_NETWORK_H
 
 #include "pipe/batch.h"
 

@@ -2,7 +2,7 @@
  *
  * The key of a network is its family (4 or 6), its length and its address, 6 or 18 bytes. This
  * format is documented in docs/format.md. */
-#include "pipe/network.h"
+#include "pick/network.h"
 
 #include <arpa/inet.h>
 #include <math.h>

@@ -1,12 +1,12 @@
 /* pick.c - see pick.h. */
-#include "pipe/pick.h"
+#include "pick/pick.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "pipe/json.h"
+#include "pick/json.h"
 #include "cli/normalize.h"
 #include "cli/messages.h"
 #include "cli/units.h"
