@@ -95,6 +95,7 @@ def test_ttls_need_a_range_in_the_spec():
     assert "--ttl takes one field" in fails("dedup", "--ttl", "1,2", "-S", RANGE, input="a\n")
     assert "ttl=2h-1m: invalid value" in fails("dedup", "-S", "ttl=2h-1m", input="a\n")
     assert "--near cannot be combined with --ttl" in fails("dedup", "--near", "0.8", "--ttl", "1", input="a\n")
+    assert "'weir eval' cannot measure ttl=" in fails("eval", "-S", RANGE, "-m", "4K", input="a\n")
     assert "--exact cannot be combined with --ttl" in fails("dedup", "--exact", "x", "--ttl", "1", input="a\n")
     assert "ttl= cannot be combined with window= and span=" in fails(
         "dedup", "--once-per", "1h", "-S", RANGE, input="a\n")
