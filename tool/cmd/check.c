@@ -10,7 +10,7 @@
 #include "pipe/write.h"
 #include "cli/messages.h"
 #include "cli/units.h"
-#include "verdict/by_screen.h"
+#include "verdict/ask_store.h"
 #include "state/files.h"
 
 /* ---- which screen ---- */

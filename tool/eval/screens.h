@@ -5,7 +5,7 @@
 
 #include "cli/table.h"
 #include "eval/arrivals.h"
-#include "verdict/by_screen.h"
+#include "verdict/ask_store.h"
 
 #define SCREENS_MAX 64
 

@@ -14,7 +14,6 @@
 #include "cli/signals.h"
 #include "cli/units.h"
 #include "state/state.h"
-#include "verdict/network_list.h"
 
 #define REFUTED_BITS (1 << 20)
 #define SCRATCH_BYTES 65536 /* bytes of converted keys before memory is freed */

@@ -10,6 +10,7 @@
 #include "pipe/batch.h"
 #include "store/store.h"
 #include "verdict/verdict.h"
+#include "cli/filter_request.h"
 
 struct asker;
 
@@ -77,5 +78,44 @@ void confirming_close(struct confirming *c);
 
 /* The verdicts of a filter, confirmed. */
 struct verdict verdict_confirmed(struct verdict filter, struct confirming *c);
+
+/* ---- a file of networks as an exact set, for filter --strict and check with --cidr:
+ * network_list.c ---- */
+
+/* What was read. */
+struct network_list_counts {
+    const struct records *records; /* how lines are read */
+    uint64_t networks, skipped, masked;
+    uint64_t skipped_line, masked_line; /* the first */
+};
+
+/* For store_options.set, with `how` a struct network_list_counts. A key is in the set if its
+ * address or network is inside one network of the file. */
+extern const struct store_set network_list_set;
+
+/* Print notes on skipped and masked lines. */
+void network_list_tell(const struct network_list_counts *c, const char *name);
+
+/* ---- the verdicts of 'weir check': by_screen.c ---- */
+
+struct screening {
+    struct asker *asker;
+    weir_screen *screen;
+    char config[WEIR_SPEC_MAX];      /* of the screen */
+    struct weir_screen_stats before; /* counts of earlier runs, with a state */
+    uint64_t loaded;                 /* keys loaded before the run */
+    double loading;                  /* seconds that took */
+    weir_filter *set;                /* all keys of the store, if they are stored separately */
+    uint64_t span;                   /* milliseconds after which verdicts are old; 0: never */
+};
+
+/* Use both. Loads all keys of the store if the screen holds a set. False after a message. */
+bool screening_open(struct screening *s, struct asker *asker, weir_screen *screen);
+void screening_close(struct screening *s); /* the screen too */
+
+/* Warn if the store refuted more hits of the set than its error rate explains. */
+void screening_doubt(const struct screening *s, const struct tally *t);
+
+struct verdict verdict_by_screen(struct screening *s);
 
 #endif

@@ -1,5 +1,5 @@
-/* by_screen.c - see by_screen.h. */
-#include "verdict/by_screen.h"
+/* by_screen.c - see ask_store.h. */
+#include "verdict/ask_store.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
-/* network_list.c - see network_list.h. Two networks are nested or disjoint. So the outermost ones,
+/* network_list.c - see ask_store.h. Two networks are nested or disjoint. So the outermost ones,
  * sorted, answer by binary search: a lookup takes O(log n), a network 32 bytes. */
-#include "verdict/network_list.h"
+#include "verdict/ask_store.h"
 
 #include <stdio.h>
 #include <stdlib.h>

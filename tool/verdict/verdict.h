@@ -1,6 +1,6 @@
 /* verdict.h - the interface of the verdict stage, which decides on the records of a batch: a filter
  * in shards (by_filter.h), many filters, an index (by_index.h), a screen in front of
- * a store (by_screen.h), a filter whose hits a store confirms (ask_store.h), or servers
+ * a store or a filter whose hits a store confirms (ask_store.h), or servers
  * (by_remote.h). */
 #ifndef WEIR_VERDICT_VERDICT_H
 #define WEIR_VERDICT_VERDICT_H
