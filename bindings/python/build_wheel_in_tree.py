@@ -28,8 +28,8 @@ PACKAGE = ("__init__.py", "_ready_made.py", "_weir.pyi", "py.typed", "scrapy.py"
 NEEDED = ("libxxhash", "libsodium", "libutf8proc")
 NAME = "weir_filters"  # on PyPI, where weir is another project
 NEWER = {  # files for newer processors, which the library selects at run time
-    "_avx2.c": ["-mavx2", "-mbmi", "-mbmi2"],
-    "_avx512.c": ["-mavx512f", "-mavx512bw", "-mavx512vl", "-mavx512cd", "-mavx512vbmi", "-mavx512vbmi2", "-mbmi", "-mbmi2"],
+    "_avx2": ["-mavx2", "-mbmi", "-mbmi2"],
+    "_avx512": ["-mavx512f", "-mavx512bw", "-mavx512vl", "-mavx512cd", "-mavx512vbmi", "-mavx512vbmi2", "-mbmi", "-mbmi2"],
 }
 
 FLAGS = ["-O3", "-fPIC", "-fvisibility=hidden", "-std=gnu11", "-D_GNU_SOURCE", "-fno-tree-slp-vectorize"]
@@ -43,7 +43,7 @@ def run(*command):
     try:
         done = subprocess.run([str(word) for word in command], capture_output=True, text=True)
     except FileNotFoundError:
-        raise SystemExit(f"{command[0]} is missing; install build-essential, pkg-config, libxxhash-dev and libsodium-dev") from None
+        raise SystemExit(f"{command[0]} is missing; install build-essential, pkg-config, libxxhash-dev, libsodium-dev and libutf8proc-dev") from None
     if done.returncode:
         raise SystemExit(f"{' '.join(map(str, command))}\n{done.stdout}{done.stderr}")
     return done.stdout
@@ -68,10 +68,13 @@ def sources():
         yield file, extension
     if TREE:
         library = FLAGS + [f"-I{ROOT / 'include'}", f"-I{ROOT / 'lib'}", f"-I{ROOT}", *pkg_config("--cflags", *NEEDED)]
+        newer = NEWER if platform.machine() in ("x86_64", "AMD64") else {}
         for file in sorted([*(ROOT / "lib").rglob("*.c"), *(ROOT / "near").glob("*.c")]):
-            newer = next((flags for end, flags in NEWER.items() if file.name.endswith(end)), [])
-            if not newer or platform.machine() in ("x86_64", "AMD64"):
-                yield file, [*library, *newer]
+            end = next((end for end in NEWER if file.name.endswith(f"{end}.c")), None)
+            if not end or end in newer:
+                yield file, [*library, *newer.get(end, [])]
+            for end in newer if file.name == "verdict_paths.c" else ():  # once for each processor
+                yield file, [*library, *newer[end], f"-DVERDICT_PATHS=verdict_paths{end}"]
 
 
 def compile_extension(folder):

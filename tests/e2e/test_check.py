@@ -169,13 +169,15 @@ def test_a_slow_store_gives_the_same_answers_or_an_error(keys):
 
 
 def test_parameters_of_the_screen(keys):
-    _, told = stats("keys:keys", "--screen", "dabf", "--window", "1k", "--theta", "1/9", "-m", "1000bit")
+    _, told = stats("keys:keys", "--screen", "dabf", "-S", "window=1k", "-S", "theta=1/9", "-m", "1000bit")
     assert "window=1000" in told["screen"]["config"] and "theta=1/9" in told["screen"]["config"]
     assert "memory=125 " in told["screen"]["config"]
     _, told = stats("keys:keys", "--screen", "cache", "-S", "width=24", "--seed", "5")
     assert "width=24" in told["screen"]["config"] and "seed=5" in told["screen"]["config"]
     refused("check", "--store", "keys:keys", "--screen", "bloom", saying="there is no screen 'bloom'")
-    refused("check", "--store", "keys:keys", "--screen", "strict", "--window", "5", saying="window")
+    refused("check", "--store", "keys:keys", "--screen", "strict", "-S", "window=5", saying="window")
+    for old in "--window", "--theta":
+        refused("check", "--store", "keys:keys", "--screen", "dabf", old, "5", saying=f"{old}: unknown option; use -S {old[2:]}=VALUE")
 
 
 # ---- latency ----

@@ -134,6 +134,16 @@ def test_case_and_space_can_be_ignored():
     assert [json.loads(line)["text"] for line in run(*dedup("line"), input=rows).lines] == texts
 
 
+def test_names_and_pointers_select_the_same_text():
+    nested = [{"a": {"x/y": [1, {"t": "a line that is long enough\n" + more}]}} for more in ("", "and another one, also long")]
+    rows = "".join(json.dumps(r) + "\n" for r in nested)
+    left = run("dedup", "--parts", "line", "--drop-above", "100%", "-k", "/a/x~1y/1/t", input=rows).lines
+    assert json.loads(left[1]) == {"a": {"x/y": [1, {"t": "and another one, also long"}]}}
+    rows = "".join(json.dumps({"text": t["a"]["x/y"][1]["t"]}) + "\n" for t in nested)
+    by_name = run("dedup", "--parts", "line", "--drop-above", "100%", "--jsonl", "-k", "text", input=rows).lines
+    assert json.loads(by_name[1]) == {"text": "and another one, also long"}
+
+
 def test_parts_of_a_dropped_record_are_not_remembered():
     common, new = "the common line is long enough " * 4, "a new line in a record that is dropped"
     rows = "".join(json.dumps({"text": t}) + "\n" for t in [common, f"{common}\n{new}", f"{new}\nand more new text in here"])
@@ -286,6 +296,15 @@ def test_a_set_is_asked_and_stays_the_same(here):
     refused(*against, "state.weir", "--parts", "line", "-m", "1M", saying="the file determines the filter")
 
 
+@pytest.mark.parametrize("span, left", [("1h", []), ("1s", ["a line that is long enough"])])
+def test_parts_are_forgotten_after_a_span(here, span, left):
+    command = dedup("line", "-S", f"span={span}", "--state", "s.weir")
+    row = json.dumps({"text": "a line that is long enough"}) + "\n"
+    assert run(*command, input=row).out.decode() == row
+    time.sleep(2.2)
+    assert [json.loads(line)["text"] for line in run(*command, input=row).lines] == left
+
+
 def test_eviction_is_reported(here):
     rows = "".join(json.dumps({"text": f"line number {i} of a stream without end"}) + "\n" for i in range(30_000))
     assert "are evicted" in run(*dedup("line", "-m", "16K"), input=rows).err
@@ -312,7 +331,7 @@ def test_a_flood_of_drops_is_reported(action):
     *[(["--parts", "line", "-k", "/text", *more], saying) for more, saying in [
         (["--drop-above", "0"], "above 0"), (["--drop-above", "101%"], "at most 1"), (["-i", "2"], "-i"),
         (["--at", "redis://localhost"], "--at"), (["--exact", "dir"], "--exact"), (["--once-per", "1h"], "--once-per"),
-        (["--time", "/t"], "--time"), (["--shards", "2"], "--shards"), (["--key-as", "nfc"], "--key-as"), (["-k", "/b"], "one text"),
+        (["--time", "/t"], "--time"), (["--ttl", "/t", "-S", "ttl=1h"], "--ttl"), (["--shards", "2"], "--shards"), (["--key-as", "nfc"], "--key-as"), (["-k", "/b"], "one text"),
         (["--near", "0.8"], "--near"), (["--audit", "a"], "--audit")]],
     (["--parts", "ngram", "--ignore-case"], "case never matters"), (["--parts", "ngram", "--shingle", "17"], "from 1 to 16")])
 def test_what_makes_no_sense_is_refused(here, options, saying):

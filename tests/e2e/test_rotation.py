@@ -12,7 +12,7 @@ import time
 
 import pytest
 
-from conftest import SANITIZED, WEIR, run
+from conftest import SANITIZED, WEIR, refused, run
 
 SOURCE = pathlib.Path(os.environ["WEIR_SOURCE"])
 EXAMPLES = dict(zip(("create", "copytruncate"), re.findall(r"^```logrotate\n(.*?)^```$", (SOURCE / "docs/operations.md").read_text(), re.M | re.S)))
@@ -165,6 +165,21 @@ def test_a_file_that_cannot_be_opened_again_ends_the_run(here):
     assert content([here / "gone/out"]) == weir.sent[::2]
 
 
+def test_files_renamed_between_two_runs_need_append(here):
+    (here / "log").write_text("a\nb\na\n")
+    options = ["dedup", "-q", "--state", "s", "--resume", "-o", "once", "--rejects", "rejects", "log"]
+    run(*options)
+    for name in "once", "rejects":
+        (here / name).rename(here / f"{name}.1")
+    with open("log", "a") as log:
+        log.write("c\nb\n")
+    refused(*options, saying=["once has 0 bytes, but had 4 when s was saved", "--append"])
+    assert not (here / "once").exists()
+    run(*options, "--append")
+    files = [(here / name).read_text() for name in ("once.1", "rejects.1", "once", "rejects")]
+    assert files == ["a\nb\n", "a\n", "c\n", "b\n"]
+
+
 def test_a_truncated_file_is_continued_at_its_end(here):
     weir = Weir(here, "-o", "out", "--state", "s", "--checkpoint", "1")
     weir.send(10, "out")
@@ -179,24 +194,24 @@ def test_a_truncated_file_is_continued_at_its_end(here):
 @pytest.mark.skipif(not shutil.which("logrotate", path="/usr/sbin:/usr/bin:/sbin:/bin"), reason="logrotate is not installed")
 @pytest.mark.parametrize("kind", ["create", "copytruncate"])
 def test_the_logrotate_examples_lose_no_record(here, kind):
-    weir = Weir(here, "-o", "out.csv", "--rejects", "rejects.csv", "--state", "s")
-    text = EXAMPLES[kind].replace("/var/lib/weir/", f"{here}/").replace("create 0640 weir weir", "create 0640")
+    weir = Weir(here, "-o", "once", "--rejects", "rejects", "--state", "s")
+    text = EXAMPLES[kind].replace("/var/lib/weir/orders/", f"{here}/").replace("create 0640 weir weir", "create 0640")
     if kind == "create":
-        assert "systemctl kill --signal=SIGUSR1 weir.service" in text
-        text = text.replace("systemctl kill --signal=SIGUSR1 weir.service", f"kill -USR1 {weir.process.pid}")
+        assert "systemctl kill --signal=SIGUSR1 weir@orders.service || true" in text
+        text = text.replace("systemctl kill --signal=SIGUSR1 weir@orders.service || true", f"kill -USR1 {weir.process.pid}")
     (here / "conf").write_text(text)
     os.chmod(here / "conf", 0o644)
     os.chmod(here, 0o755)
     for i in range(4):
-        weir.send(1000, "out.csv", "rejects.csv")
+        weir.send(1000, "once", "rejects")
         done = subprocess.run(["logrotate", "-f", "-s", here / "status", here / "conf"], capture_output=True, text=True,
                               env={**os.environ, "PATH": "/usr/sbin:/usr/bin:/sbin:/bin"})
         assert done.returncode == 0 and done.stderr == "", done.stderr
         if kind == "create":
-            until(lambda: weir.has_open("out.csv", "rejects.csv"))
-    weir.send(1000, "out.csv", "rejects.csv")
+            until(lambda: weir.has_open("once", "rejects"))
+    weir.send(1000, "once", "rejects")
     weir.end()
-    for name, first in ("out.csv", 0), ("rejects.csv", 1):
+    for name, first in ("once", 0), ("rejects", 1):
         paths = [here / name] + [next(p for p in (here / f"{name}.{i}", here / f"{name}.{i}.gz") if p.exists()) for i in range(1, 5)]
         assert [p.suffix for p in paths[2:]] == [".gz"] * 3
         if kind == "create":

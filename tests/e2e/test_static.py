@@ -20,7 +20,7 @@ pytestmark = pytest.mark.skipif(not LONG or SANITIZED or os.getuid() != 0, reaso
 @pytest.fixture(scope="module")
 def binary():
     done = subprocess.run([SOURCE / "scripts/static"], capture_output=True, text=True)
-    assert done.returncode == 0 and done.stdout == done.stderr == "", done.stderr
+    assert done.returncode == 0, done.stderr
     return SOURCE / "build/static/tool/weir"
 
 

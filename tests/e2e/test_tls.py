@@ -24,7 +24,8 @@ def certificates(tmp_path_factory):
     made = Certificates(tmp_path_factory.mktemp("certificates"))
     made.signed("good", HERE)
     made.signed("expired", HERE, days=-1)
-    made.signed("other", "DNS:a.example,IP:10.0.0.1,DNS:b.example,DNS:c.example")
+    made.signed("other", "email:x@a.example,URI:http://a.example,otherName:1.2.3.4;UTF8:x,RID:1.2.3.4,DNS:a.example,"
+                         "IP:10.0.0.1,IP:::1,DNS:c.example")
     made.signed("client", "DNS:client")
     made.self_signed("self", HERE)
     return made
@@ -216,7 +217,7 @@ def test_an_expired_certificate(start, fails):
 
 
 def test_a_certificate_for_other_hosts(start, fails):
-    fails(start("other").url(), "its certificate is for a.example, 10.0.0.1, b.example, ..., not for 127.0.0.1")
+    fails(start("other").url(), "its certificate is for a.example, 10.0.0.1, ::1, ..., not for 127.0.0.1")
 
 
 def test_a_self_signed_certificate(start, fails):

@@ -62,11 +62,11 @@ struct records {
     char delimiter; /* of fields; 0: blanks */
     bool header;
     const char *key, *importance;
-    const char *ttl; /* the field of the TTL, or NULL */
+    const char *ttl;    /* the field of the TTL, or NULL */
     const char *weight; /* for counting: the field to add */
     struct event_time time;
     const char *key_as; /* transforms of the fields of a key, or NULL */
-    bool cidr;          /* keys are IP addresses and networks (pipe/network.h) */
+    bool cidr;          /* keys are IP addresses and networks (pick/network.h) */
     bool ignore_case, ignore_space;
     enum text_parts parts; /* normalized one by one, not by the picker */
     uint32_t gram;         /* words of an n-gram */

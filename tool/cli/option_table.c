@@ -259,8 +259,6 @@ const struct option_row option_rows[] = {
     {"store", 0, "URL", TAKES_CHECK | TAKES_TRUTH, "look up keys in this store: sqlite:, postgres://, redis://, rediss://, redis+unix://, keys: or exact:", NULL, AT(check.store)},
     {"screen", 0, "NAME", TAKES_CHECK, "use this screen: cache, dabf, 1bf, strict or none (default: auto)", NULL, AT(check.screen)},
     {"screen", 0, "NAME,...", TAKES_TRUTH, "measure these screens in front of the store", NULL, AT(check.screen)},
-    {"window", 0, "COUNT", TAKES_CHECK, "with dabf: forget all keys after this many records", NULL, AT(check.window)},
-    {"theta", 0, "RATIO", TAKES_CHECK, "with dabf: set the ratio of memory for looked-up keys to memory for members (default: 1/9)", NULL, AT(check.theta)},
     {"at", 0, "URL", TAKES_AT, "use a filter in servers: redis://USER:PASSWORD@HOST:PORT/NAME, or rediss:// with TLS", NULL, AT(at.url)},
     {"wait", 0, "REPLICAS", TAKES_WAIT, "with --at: wait until this many replicas have a record before passing it (default: 0)", NUMBER(at.replicas, 1000), .expected = "a number from 1 to 1000"},
     {"algorithm", 'a', "NAME", TAKES_FILTER, "use this filter; 'weir list' lists them", .read = read_algorithm, .without = TAKES_TRUTH},

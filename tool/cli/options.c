@@ -367,6 +367,12 @@ static int refuse_renamed(const struct command *c, char *const *argv, int argc)
                         has_option(c, "jsonl", true) ? " (--jsonl is for JSON input)" : "");
         if (long_option && is_word(argv[i] + 2, "keys") && c->takes & TAKES_PLAN)
             return fail("--keys: unknown option; use --count N");
+        for (int j = 0; j < 2 && long_option && c->takes & TAKES_CHECK; j++) {
+            static const char *const parameters[] = {"window", "theta"};
+
+            if (is_word(argv[i] + 2, parameters[j]))
+                return fail("%s: unknown option; use -S %s=VALUE", argv[i], parameters[j]);
+        }
     }
     return 0;
 }

@@ -60,7 +60,7 @@ struct options {
 
     struct check_options { /* weir check */
         const char *store; /* URL of the store */
-        const char *screen, *window, *theta;
+        const char *screen;
         double max_wait; /* seconds */
         bool waits;      /* --max-wait was given */
     } check;

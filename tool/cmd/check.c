@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "state/replace.h"
-#include "cmd/file_checks.h"
+#include "cmd/commands.h"
 #include "cmd/run.h"
 #include "pipe/write.h"
 #include "cli/messages.h"
@@ -18,7 +18,7 @@
 /* The parameters of a screen that follow from the options and the store. */
 struct parameters {
     struct filter_request filter;
-    char text[3][PARAMETER_MAX];
+    char text[PARAMETER_MAX];
 };
 
 /* members: the size of the set, if known, for screens that are sized by it. */
@@ -29,12 +29,8 @@ static const struct filter_request *gather(const struct options *o, const char *
     k->filter.algorithm = name;
     if (!weir_find_parameter(WEIR_KIND_SCREEN, name, "memory"))
         k->filter.memory = NULL; /* it needs none */
-    if (o->check.window)
-        request_add(&k->filter, k->text[0], "window", o->check.window);
-    if (o->check.theta)
-        request_add(&k->filter, k->text[1], "theta", o->check.theta);
     if (members)
-        request_add(&k->filter, k->text[2], "set", members);
+        request_add(&k->filter, k->text, "set", members);
     return &k->filter;
 }
 
@@ -121,7 +117,7 @@ static bool is_held(const struct options *o, const weir_screen *s)
     struct parameters parameters;
     bool automatic = is_automatic(o);
 
-    if (automatic && !request_anything(&o->filter) && !o->check.window && !o->check.theta)
+    if (automatic && !request_anything(&o->filter))
         return true; /* the state contains the choice */
     weir_screen_config(s, held, sizeof held);
     snprintf(name, sizeof name, "%.*s", (int)strcspn(held, " "), held);

@@ -10,7 +10,6 @@
 #include "cli/signals.h"
 #include "cli/units.h"
 #include "cmd/commands.h"
-#include "cmd/file_checks.h"
 #include "eval/rows.h"
 #include "eval/screens.h"
 #include "eval/synthetic.h"

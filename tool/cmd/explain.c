@@ -10,7 +10,6 @@
 #include "cli/signals.h"
 #include "cli/normalize.h"
 #include "cmd/commands.h"
-#include "cmd/file_checks.h"
 #include "cmd/sets.h"
 #include "pipe/source.h"
 #include "verdict/ask_store.h"

@@ -1,4 +1,5 @@
 /* parts.c - weir dedup --parts: drop texts whose parts were seen before, or cut these parts. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli/messages.h"
@@ -32,6 +33,7 @@ static bool is_refused(const struct options *o)
         {o->exact.dir, "--exact", "parts are remembered in a filter"},
         {o->once_per, "--once-per", "parts have no time"},
         {r->time.field, "--time", "parts have no time"},
+        {r->ttl, "--ttl", "parts have no TTL"},
         {o->shards, "--shards", "one filter has the parts; -j sets the number of threads"},
         {o->output.audit, "--audit", "it counts keys, not parts"},
         {rewrites(o) && r->key_as, "--key-as", "paragraphs and lines are compared as they are"},
@@ -114,6 +116,21 @@ static int run_against(const struct options *o, struct parts_run *x)
     return status;
 }
 
+/* A bare name is a member. */
+static bool add_field(struct json_paths *paths, const char *key)
+{
+    char *pointer = malloc(strlen(key) + 2);
+    bool added = false;
+
+    if (pointer) {
+        *pointer = '/';
+        strcpy(pointer + (*key != '/'), key);
+        added = json_add(paths, pointer);
+    }
+    free(pointer);
+    return added;
+}
+
 int dedup_parts(const struct options *given, int (*dedup)(struct options *, struct parts_run *))
 {
     struct options o = *given;
@@ -131,7 +148,7 @@ int dedup_parts(const struct options *given, int (*dedup)(struct options *, stru
         return EXIT_ERROR;
     o.shards = 1;
     if (o.records.format == FORMAT_JSONL && o.records.key) {
-        if (!json_add(&field, o.records.key))
+        if (!add_field(&field, o.records.key))
             return fail("out of memory");
         x.field = &field;
     }

@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 
 #include "cli/messages.h"
-#include "cmd/file_checks.h"
+#include "cmd/commands.h"
 #include "cli/print.h"
 #include "cli/signals.h"
 #include "cli/units.h"

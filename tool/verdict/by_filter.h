@@ -4,7 +4,7 @@
 
 #include <weir/build.h>
 
-#include "pipe/network.h"
+#include "pick/network.h"
 #include "verdict/batch_keys.h"
 #include "verdict/verdict.h"
 #include "verdict/watch.h"

@@ -310,6 +310,8 @@ static void give(void *context, struct batch *b)
     struct parts_run *x = context;
     bool fits = b->parts;
 
+    if (!x->filtering.shards->viewed)
+        weir_shared_advance(x->filtering.shards->shared, b->read_at);
     b->good = (struct good_keys){.n = 0, .key = fits ? b->parts->key : NULL};
     for (uint32_t i = 0; i < b->n && fits; i++) {
         b->verdict[i] = VERDICT_NONE;

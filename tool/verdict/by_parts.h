@@ -4,7 +4,7 @@
 #define WEIR_VERDICT_BY_PARTS_H
 
 #include "cli/inputs.h"
-#include "pipe/cut.h"
+#include "pick/cut.h"
 #include "verdict/by_filter.h"
 #include "verdict/flood.h"
 

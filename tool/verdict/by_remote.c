@@ -13,7 +13,7 @@
 #include "cli/signals.h"
 #include "cli/print.h"
 #include "state/state.h"
-#include "verdict/by_filter.h"
+#include "verdict/batch_keys.h"
 
 bool remoting_open(struct remoting *r, uint32_t threads)
 {

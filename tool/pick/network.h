@@ -1,8 +1,8 @@
 /* network.h - IP networks as keys (--cidr): 10.0.0.0/8, 2001:db8::/32, or a single address. A set
  * of networks is a filter with one key per network. An address is in the set if the filter has its
  * prefix of any length in use, so one lookup per length is needed. */
-#ifndef WEIR_PIPE_NETWORK_H
-#define WEIR_PIPE_NETWORK_H
+#ifndef WEIR_PICK_NETWORK_H
+#define WEIR_PICK_NETWORK_H
 
 #include "pipe/batch.h"
 
@@ -10,7 +10,8 @@
 #define NETWORK_KEY 18  /* maximum bytes of the key of a network */
 
 struct network {
-    bool six; /* IPv6 */
+    bool six;       /* IPv6 */
+    bool canonical; /* set if the text was IPv4 as network_print() prints it */
     uint8_t bits;
     uint8_t address[16]; /* 4 of them for IPv4; bits after the prefix are 0 */
 };

@@ -2,7 +2,7 @@
  *
  * The key of a network is its family (4 or 6), its length and its address, 6 or 18 bytes. This
  * format is documented in docs/format.md. */
-#include "pipe/network.h"
+#include "pick/network.h"
 
 #include <arpa/inet.h>
 #include <math.h>
@@ -93,6 +93,7 @@ enum network_result network_parse(struct network *n, const char *text, size_t si
 {
     const char *end = text + size, *slash;
     unsigned bits;
+    bool trimmed = size > 0 && (is_blank(*text) || is_blank(end[-1]));
 
     while (text < end && is_blank(*text))
         text++;
@@ -111,13 +112,14 @@ enum network_result network_parse(struct network *n, const char *text, size_t si
         return NETWORK_INVALID;
     n->bits = (uint8_t)bits;
     bool masked = clear_rest(n->address, n->six ? 16 : 4, bits);
+    n->canonical = !n->six && !trimmed && !masked && (!slash || bits < 32);
     unmap(n);
     return masked ? NETWORK_MASKED : NETWORK_FINE;
 }
 
 size_t network_print(const struct network *n, char to[NETWORK_TEXT])
 {
-    inet_ntop(n->six ? AF_INET6 : AF_INET, n->address, to, NETWORK_TEXT);
+    inet_ntop(n->six ? AF_INET6 : AF_INET, n->address, to, NETWORK_TEXT); /* slow: 0.2 us */
     size_t size = strlen(to);
     if (n->bits < (n->six ? 128 : 32))
         size += (size_t)snprintf(to + size, NETWORK_TEXT - size, "/%u", n->bits);

@@ -1,10 +1,10 @@
 /* pick_time.c - see pick.h. */
-#include "pipe/pick.h"
+#include "pick/pick.h"
 
 #include <string.h>
 
 #include "cli/units.h"
-#include "pipe/json.h"
+#include "pick/json.h"
 
 #define SHOWN 60 /* bytes of a text in a message */
 

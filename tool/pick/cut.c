@@ -1,5 +1,5 @@
 /* cut.c - see cut.h. The field is searched again: few records are rewritten. */
-#include "pipe/cut.h"
+#include "pick/cut.h"
 
 #include <string.h>
 

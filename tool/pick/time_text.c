@@ -4,7 +4,7 @@
  * date algorithms", 2013): years begin in March, so that the leap day is the last,
  * and a cycle of 400 years has 146097 days. A standard form takes a third of the time
  * of strptime() and timegm(), the common log format less than a tenth. */
-#include "pipe/time_text.h"
+#include "pick/time_text.h"
 
 #include <string.h>
 

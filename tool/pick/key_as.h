@@ -1,7 +1,7 @@
 /* key_as.h - transforms of key fields (--key-as): URLs, host names, domains, Unicode text and IP
  * addresses in one canonical form, so that different spellings are one key. */
-#ifndef WEIR_PIPE_KEY_AS_H
-#define WEIR_PIPE_KEY_AS_H
+#ifndef WEIR_PICK_KEY_AS_H
+#define WEIR_PICK_KEY_AS_H
 
 #include "pipe/batch.h"
 

@@ -3,7 +3,7 @@
  * A record is read in blocks of 64 bytes. For each block, a mask has a bit where a field ends
  * (between blanks: where one begins or ends). Fields are found by stepping from bit to bit. Nothing
  * after the last requested field is read. */
-#include "pipe/pick.h"
+#include "pick/pick.h"
 
 #include <string.h>
 

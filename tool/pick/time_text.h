@@ -2,8 +2,8 @@
  *
  * Read without a locale and without the time zone of the machine: a text that
  * names no zone is UTC. A leap second is the first second of the next minute. */
-#ifndef WEIR_PIPE_TIME_TEXT_H
-#define WEIR_PIPE_TIME_TEXT_H
+#ifndef WEIR_PICK_TIME_TEXT_H
+#define WEIR_PICK_TIME_TEXT_H
 
 #include <weir.h>
 

@@ -7,7 +7,7 @@
  *
  * An index of all structural bytes, as in simdjson (Langdale and Lemire 2019), pays off for large
  * documents, not for lines of a few hundred bytes (docs/design.md). */
-#include "pipe/json.h"
+#include "pick/json.h"
 
 #include <string.h>
 

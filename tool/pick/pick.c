@@ -1,12 +1,12 @@
 /* pick.c - see pick.h. */
-#include "pipe/pick.h"
+#include "pick/pick.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "pipe/json.h"
+#include "pick/json.h"
 #include "cli/normalize.h"
 #include "cli/messages.h"
 #include "cli/units.h"
@@ -319,8 +319,8 @@ static void fault_unparsed(const struct picker *p, struct batch *b, uint32_t i, 
     if (p->networks)
         batch_fault(b, i, p->skip,
                     "'%.*s' is not an IP address or network, such as 192.0.2.7, 10.0.0.0/8 or "
-                    "2001:db8::/32",
-                    size, (const char *)field->data);
+                    "2001:db8::/32%s",
+                    size, (const char *)field->data, p->keys ? "" : "; -k selects a field");
     else
         batch_fault(b, i, p->skip, "--key-as %s cannot parse '%.*s'", failed, size,
                     (const char *)field->data);

@@ -1,7 +1,7 @@
 /* key_as.c - see key_as.h. URLs follow RFC 3986, section 6.2.2 (syntax-based normalization); IPv6
  * text follows RFC 5952; non-ASCII host names are converted to punycode (IDNA 2008). The
  * registrable domain is computed from the Public Suffix List in libpsl. */
-#include "pipe/key_as.h"
+#include "pick/key_as.h"
 
 #include <arpa/inet.h>
 #include <ctype.h>
@@ -13,7 +13,7 @@
 #include <utf8proc.h>
 
 #include "cli/messages.h"
-#include "pipe/network.h"
+#include "pick/network.h"
 
 #define HOST_MAX 253 /* characters of a host name */
 #define LABEL_MAX 63 /* characters between its dots */
@@ -583,6 +583,8 @@ static enum key_as_result to_network(struct arena *a, struct weir_bytes *field)
 
     if (parsed == NETWORK_INVALID)
         return KEY_AS_UNPARSED;
+    if (n.canonical)
+        return KEY_AS_DONE;
     enum key_as_result set = set_field(a, field, text, network_print(&n, text));
     return set == KEY_AS_DONE && parsed == NETWORK_MASKED ? KEY_AS_MASKED : set;
 }

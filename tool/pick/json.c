@@ -1,5 +1,5 @@
 /* json.c - see json.h. */
-#include "pipe/json.h"
+#include "pick/json.h"
 
 #include <stdlib.h>
 #include <string.h>

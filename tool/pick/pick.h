@@ -1,12 +1,12 @@
 /* pick.h - the second stage: find the key, importance and time of each record. */
-#ifndef WEIR_PIPE_PICK_H
-#define WEIR_PIPE_PICK_H
+#ifndef WEIR_PICK_PICK_H
+#define WEIR_PICK_PICK_H
 
 #include "cli/inputs.h"
 #include "pipe/batch.h"
-#include "pipe/key_as.h"
-#include "pipe/json.h"
-#include "pipe/time_text.h"
+#include "pick/key_as.h"
+#include "pick/json.h"
+#include "pick/time_text.h"
 
 #define COLUMNS_MAX 16
 

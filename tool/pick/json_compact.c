@@ -3,7 +3,7 @@
  * Values are written from left to right. At the end of an object, its members are adjacent in the
  * output and are sorted if necessary. In the worst case, this copies the content once per level of
  * nesting. The output never exceeds the input: an escape that remains is as long as before. */
-#include "pipe/json.h"
+#include "pick/json.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* json.h - fields of a JSON record, by pointer (RFC 6901). */
-#ifndef WEIR_PIPE_JSON_H
-#define WEIR_PIPE_JSON_H
+#ifndef WEIR_PICK_JSON_H
+#define WEIR_PICK_JSON_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,8 +1,8 @@
 /* cut.h - rewrite a record without some ranges of its key. */
-#ifndef WEIR_PIPE_CUT_H
-#define WEIR_PIPE_CUT_H
+#ifndef WEIR_PICK_CUT_H
+#define WEIR_PICK_CUT_H
 
-#include "pipe/json.h"
+#include "pick/json.h"
 
 struct cut_range {
     uint32_t begin, end; /* bytes of the key */

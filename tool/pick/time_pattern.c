@@ -3,7 +3,7 @@
  * libc's strptime() depends on the locale and ignores zone names. This parser supports the
  * conversions that occur in logs: English names in any locale, a fraction (%f, as in Python), and
  * zones. A blank in the pattern matches any number of blanks; numbers may lack leading zeros. */
-#include "pipe/time_text.h"
+#include "pick/time_text.h"
 
 #include <string.h>
 
