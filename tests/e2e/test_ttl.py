@@ -117,3 +117,11 @@ def test_shards_and_threads_give_the_same_verdicts():
     rows = "".join(f"{k} {ttl} {time}\n" for k, ttl, time in rows_of(3, 60000))
     options = ["dedup", "-k", "1", "--ttl", "2", "--time", "3", "-S", RANGE, "--seed", "1", "--shards", "8"]
     assert weir(*options, "-j", "1", input=rows) == weir(*options, "-j", "2", input=rows)
+
+
+def test_expired_keys_are_not_reported_as_evicted():
+    """Only keys that a full line lost before their TTL was over."""
+    rows = "".join(f"k{i} 60 {1700000000 + i}\n" for i in range(20000))
+    options = ["dedup", "-k", "1", "--ttl", "2", "--time", "3", "--time-format", "s", "-S", RANGE, "--count-only"]
+    assert run_command(*options, "-m", "16K", input=rows).err == ""
+    assert "not all keys fit for their TTL into 128 B" in run_command(*options, "-m", "128", input=rows).err

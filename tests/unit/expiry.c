@@ -200,8 +200,12 @@ static void make_stream(struct stream *s, const weir_filter *w)
     uint64_t x = 3, now = START;
 
     for (size_t i = 0; i < STREAM; i++) {
-        now +=
-            i % 4000 == 0 ? next_random(&x) % (3 * t->max) : next_random(&x) % (t->max / 400 + 2);
+        if (i % 4000 == 0)
+            now += next_random(&x) % (3 * t->max);
+        else if (i / 5000 % 2 == 0)
+            now += next_random(&x) % (t->max / 400 + 2);
+        else if (i % 250 == 0) /* many keys at one time */
+            now += next_random(&x) % (t->max / 4 + 2);
         s->key[i] = numbered(w, next_random(&x) % (i % 3 ? 300 : 5000));
         s->key[i].importance = (uint32_t)(s->key[i].lo >> s->key[i].hi % 64);
         s->time[i] = i % 7 ? now : now - next_random(&x) % (t->max + 1); /* late records, too */
@@ -306,9 +310,9 @@ static void all_paths_give_the_same_bytes(void **state)
 /* Saved filters stay readable, and all machines give the same bytes. */
 static void cells_are_those_of_the_format(void **state)
 {
-    static const uint64_t expected[SPECS] = {0x8c1dffa579606fe2, 0xa89307c49b82a9a2,
-                                             0x9611438401aae8aa, 0xf753ec45ab2629d0,
-                                             0xea68af6e1489c221, 0xdd6cb4bff6d7b6f9};
+    static const uint64_t expected[SPECS] = {0x6089e7fa8920a776, 0xd508fe85b956c677,
+                                             0x88d4ba9af19de87c, 0xb14eb9b26eb03ead,
+                                             0xef337b75b372b5f5, 0x74706fa630ed0f02};
     static uint8_t verdicts[STREAM];
 
     (void)state;

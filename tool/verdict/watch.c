@@ -99,7 +99,8 @@ static void plan_looks(const struct watch *w, struct key_sample *one)
 bool watch_open(struct watch *w, const struct shards *s, const struct filter_request *wanted,
                 bool loaded)
 {
-    bool window = loaded || request_sets(wanted, "window") || request_sets(wanted, "span");
+    bool window = loaded || request_sets(wanted, "window") || request_sets(wanted, "span") ||
+                  request_sets(wanted, "ttl");
     uint64_t traits = 0;
 
     *w = (struct watch){.shards = s, .loaded = loaded};
@@ -108,6 +109,7 @@ bool watch_open(struct watch *w, const struct shards *s, const struct filter_req
     w->limit = limit_of(s->config, wanted->fpr, w->capacity, &w->asked);
     w->keeps = traits & WEIR_CAN_KEEP_ALL;
     /* Some always have a window. If none was given, it is the number of keys they hold. */
+    w->expires = traits & WEIR_CAN_TTL;
     w->windows = window && traits & (WEIR_CAN_WINDOW | WEIR_CAN_TIME);
     w->forgets = !w->windows; /* sets too: a full one does not store new keys */
     w->sample = calloc(1, sizeof *w->sample);
@@ -459,6 +461,8 @@ static void describe_enough(const struct watch *w, const struct figures *f, char
     else if (needed > 0)
         snprintf(text, size, "-m %s%s would hold all so far", size_of(needed).text,
                  w->errs && !w->asked ? " -e 1%" : "");
+    else if (w->expires)
+        snprintf(text, size, "a larger -m keeps them");
     else
         snprintf(text, size, "'weir plan' finds a filter that is large enough");
 }
@@ -477,8 +481,8 @@ static void describe_loss(const struct watch *w, const struct figures *f, char *
     struct shown memory = show_bytes(memory_of(w));
 
     if (f->lost)
-        snprintf(text, size,
-                 "the window does not fit into %s: %llu keys were evicted early, since record %llu",
+        snprintf(text, size, "%s into %s: %llu keys were evicted early, since record %llu",
+                 w->expires ? "not all keys fit for their TTL" : "the window does not fit",
                  memory.text, (unsigned long long)f->lost, (unsigned long long)w->misses_from);
     else
         snprintf(text, size,

@@ -18,7 +18,8 @@ struct watch {
     bool asked;        /* it was given */
     uint64_t capacity; /* capacity=; 0: not given */
     bool keeps;        /* it never evicts */
-    bool windows;      /* it evicts on purpose */
+    bool windows;      /* it evicts on purpose: window=, span= or ttl= */
+    bool expires;      /* ttl= */
     bool forgets;      /* keys may be missing, not on purpose */
     bool loaded;       /* from a file, so it may be full at the start */
 

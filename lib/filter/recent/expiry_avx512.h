@@ -1,5 +1,6 @@
 /* expiry_avx512.h - observe_ttl() of recent_lines.h in registers, without a branch that depends on
- * which slots expired. Rare cases (a line that must be truncated or that is empty, a key that is
+ * which slots expired: look at a line, decide, write it. For one key; recent_steps.h decides for
+ * eight keys at a time. Rare cases (a line that must be truncated or that is empty, a key that is
  * not recorded) are left to observe_ttl(). Included by recent_lines.h. */
 
 /* Codes of `e` bits, from bit 488 down. Word q of a register of bytes has those of slots 8 q to 8 q
@@ -93,39 +94,83 @@ INLINED __m512i expiry_moved(__m512i line, uint64_t bits, uint32_t from, uint32_
     return line_either(_mm512_andnot_si512(line_beyond(last + bits), at), word, line);
 }
 
-INLINED bool observe_expiring_line(weir_filter *w, struct slot_ref s, struct batch_ctx *b)
+/* The slots of a line that are alive, and in `found` the one that contains the key: bit i for slot
+ * i. */
+INLINED uint64_t expiry_look(const uint8_t *line, uint32_t print, const struct batch_ctx *b,
+                             uint64_t *found)
 {
     const struct expiry_clock *c = &b->clock;
-    const uint32_t index = line_index(s.line), bits = c->ttl->bits, slots = slots_in(b, index);
+    const uint32_t index = line_index(line), bits = c->ttl->bits;
     const struct expiry_places *p = &expiry_places[bits - EXPIRY_BITS_MIN];
-    const struct line_spread *t = &line_spread[index];
-    const uint64_t all = (UINT64_C(1) << slots) - 1;
-    __m512i line = line_register(s.line);
-    __m512i codes = _mm512_permutexvar_epi8(line_register(p->source), line);
+    __m512i codes = _mm512_permutexvar_epi8(line_register(p->source), line_register(line));
 
     codes = _mm512_multishift_epi64_epi8(line_register(p->cut), codes);
     codes = _mm512_and_si512(codes, _mm512_set1_epi8((char)((1u << bits) - 1)));
-    const uint64_t alive =
-        expiry_alive(c, codes, (c->now - line_quarter(s.line)) & (CLOCK_WRAP - 1)) & all;
-    uint64_t found = line_alike(s.line, index, alive, line_prints(t, s.print));
-    const bool full = (found == 0) & (alive == all);
+    uint64_t alive = expiry_alive(c, codes, (c->now - line_quarter(line)) & (CLOCK_WRAP - 1));
+    alive &= line_slots(index, slots_in(b, index));
+    *found = line_alike(line, index, alive, line_prints(&line_spread[index], print));
+    *found &= -*found;
+    return alive;
+}
 
-    found &= -found;
+#define EXPIRY_STEP 16
+
+/* What becomes of some lines. */
+struct expiry_changes {
+    _Alignas(LINE_BYTES) uint64_t tail[EXPIRY_STEP]; /* the last eight bytes, before */
+    uint64_t alive[EXPIRY_STEP], found[EXPIRY_STEP]; /* slots */
+    uint64_t dead[EXPIRY_STEP];                      /* slots whose codes are cleared */
+    /* Bits of the line between which the print goes; and from which on prints stay. */
+    uint64_t begin[EXPIRY_STEP], next[EXPIRY_STEP], after[EXPIRY_STEP];
+    uint64_t width[EXPIRY_STEP]; /* of prints */
+    /* Codes between the first two move, and between the last two is the key's. */
+    uint64_t first[EXPIRY_STEP], last[EXPIRY_STEP], end[EXPIRY_STEP];
+    uint64_t code[EXPIRY_STEP];
+};
+
+INLINED void expiry_write(uint8_t *at, const uint64_t *print, const struct expiry_changes *x,
+                          uint32_t i, const struct expiry_clock *c)
+{
+    const struct expiry_places *p = &expiry_places[c->ttl->bits - EXPIRY_BITS_MIN];
+    const __mmask64 *dead = (const __mmask64 *)&x->dead[i];
+    __m512i line = expiry_cleared(line_register(at), p, _load_mask64((__mmask64 *)(uintptr_t)dead));
+    __m512i next = _mm512_alignr_epi64(_mm512_setzero_si512(), line, 1);
+    __m512i moved = _mm512_shrdv_epi64(line, next, _mm512_set1_epi64((long long)c->ttl->bits));
+    __m512i last = line_beyond_at(&x->last[i]);
+    __m512i code = _mm512_rolv_epi64(line_word_at(&x->code[i]), line_word_at(&x->last[i]));
+
+    line = line_either(_mm512_andnot_si512(last, line_beyond_at(&x->first[i])), moved, line);
+    line = line_either(_mm512_andnot_si512(line_beyond_at(&x->end[i]), last), code, line);
+    line = line_moved(line, line_word_at(&x->width[i]), line_word_at(print), &x->next[i],
+                      line_beyond_at(&x->begin[i]), line_beyond_at(&x->after[i]));
+    line = _mm512_mask_mov_epi8(line, UINT64_C(3) << 61,
+                                _mm512_set1_epi64((long long)((c->now & (CLOCK_WRAP - 1)) << 40)));
+    _mm512_storeu_si512(at, line);
+}
+
+INLINED bool observe_expiring_line(weir_filter *w, struct slot_ref s, struct batch_ctx *b)
+{
+    const uint32_t index = line_index(s.line), slots = slots_in(b, index);
+    const uint64_t all = line_slots(index, slots), print = (uint64_t)s.print << 32;
+    const uint64_t bits = b->clock.ttl->bits, width = line_width[index];
+    uint64_t found, alive = expiry_look(s.line, s.print, b, &found);
+    const bool full = (found == 0) & (alive == all);
+    struct expiry_changes x;
+
     if (__builtin_expect((alive == 0) | (full & (index != b->floor)) | (s.code == NOT_KEPT), false))
         return observe_ttl(w, s, b);
     const uint32_t depth = depth_in(s, b, found, slots);
-    const uint32_t from = slot_taken(found, alive, slots, depth);
-    const uint32_t to = depth < from ? depth : from;
-    const uint32_t code = code_kept(b, found, expiry_get(s.line, bits, from), s.code);
-    const uint64_t begin = to * t->bits, next = begin + t->bits;
-
+    const uint32_t from = slot_taken(found, alive, slots, depth), to = depth < from ? depth : from;
+    x.dead[0] = all & ~alive;
+    x.begin[0] = to * width;
+    x.next[0] = x.begin[0] + width;
+    x.after[0] = (from + 1) * width;
+    x.width[0] = width;
+    x.first[0] = LINE_ROOM_TTL - bits * (from + 1);
+    x.last[0] = LINE_ROOM_TTL - bits * (to + 1);
+    x.end[0] = x.last[0] + bits;
+    x.code[0] = code_kept(b, found, expiry_get(s.line, (uint32_t)bits, from), s.code);
     w->reg[OVERFLOW] += full;
-    line = expiry_cleared(line, p, all & ~alive);
-    line = line_moved(line, line_bits(t), line_prints(t, s.print), &next, line_beyond(begin),
-                      line_beyond((from + 1) * t->bits));
-    line = expiry_moved(line, bits, from, to, code);
-    line = _mm512_mask_mov_epi8(line, UINT64_C(3) << 61,
-                                _mm512_set1_epi64((long long)((c->now & (CLOCK_WRAP - 1)) << 40)));
-    _mm512_storeu_si512(s.line, line);
+    expiry_write(s.line, &print, &x, 0, &b->clock);
     return found;
 }

@@ -2,7 +2,8 @@
  *
  *   recent.c         the idea; plans, measures, merges, checks
  *   recent_lines.h   what one key does to its line
- *   expiry.h         lines whose slots expire, each at a time of its own (ttl=); expiry.c
+ *   expiry.h         lines whose slots expire, each at a time of its own (ttl=); expiry.c,
+ *                    and with AVX-512 expiry_avx512.h
  *   recent_paths.h   one key, and batches; compiled three times, with equal results, by
  *                    recent_plain.c (any processor), recent_avx2.c and recent_avx512.c
  *   recent_steps.h   AVX-512 only: sixteen keys of a batch at a time

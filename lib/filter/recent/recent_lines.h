@@ -243,6 +243,10 @@ INLINED void share(const weir_filter *w, struct batch_ctx *b, enum mode m, size_
     }
     if (n == 0)
         return;
+#ifdef LINE_ANY_WIDTH
+    for (uint32_t i = 0; m == TTL && i <= b->floor; i++)
+        b->any.begins[i] = line_slots(i, slots_in(b, i));
+#endif
     if (expires(m))
         return;
     b->all_at_floor = b->all_widest = false;

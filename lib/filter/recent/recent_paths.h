@@ -241,6 +241,10 @@ INLINED uint32_t observe_expiring(const struct walk *t, size_t first, size_t n, 
     uint8_t *const *ahead = t->ring->line + (first + AHEAD) % RING;
     uint32_t seen = 0;
 
+#ifdef LINE_ANY_WIDTH
+    if (m == TTL && n == BLOCK)
+        return observe_expiring_block(t, first);
+#endif
     for (uint32_t i = 0; i < n; i++) {
         cells_fetch(ahead[i]);
         cells_fetch_near(k.line[i + NEAR]);
