@@ -1,5 +1,5 @@
 # Entry points. Meson and Ninja build everything in build/.
-.PHONY: all demo static serve check test test-all bench fuzz reproduce site install dist wheel deb setup-% clean
+.PHONY: all demo static serve check test test-all bench fuzz reproduce site readme-figures install dist wheel deb setup-% clean
 
 all: setup-build
 	@scripts/build
@@ -39,6 +39,10 @@ reproduce: setup-build setup-test all
 # Converts README, docs/ and the man pages to HTML in build/site, with the playground.
 site: setup-site
 	@scripts/site
+
+# Measures the figures of README.md and docs/tour.md again.
+readme-figures: setup-build setup-bench all
+	@scripts/readme-figures
 
 # Example: make install PREFIX=/usr DESTDIR=/tmp/package. The default prefix is /usr/local.
 install: all

@@ -119,6 +119,7 @@ static const struct way {
     {"importance=capped", FULL},
     {"importance=percentile", FULL},
     {"importance=log", 0.5},
+    {"ttl=1s-128s importance=log", FULL},
     {"window=", FULL},
     {"window=", 0.5},
     {"span=10s", 0.5},

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "pipe/json.h"
+#include "pick/json.h"
 
 static const char *const pointers[] = {"/a", "/a/b",  "/0",        "/a/1",
                                        "/",  "/a~1b", "/\xc3\xa9", "/a/b/c"};

@@ -97,6 +97,10 @@ static const char *const words[] = {
     "DEL",
     "CF.COMPACT",
     "FILTERS",
+    "TTL",
+    "TTLS",
+    "TIMED",
+    "recent memory=256 ttl=1s-9s importance=log seed=3",
 };
 
 #define WORDS (sizeof words / sizeof *words)

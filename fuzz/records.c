@@ -6,7 +6,7 @@
 #include "fuzz.h"
 #include "../tests/support/records_model.h"
 #include "cli/messages.h"
-#include "pipe/pick.h"
+#include "pick/pick.h"
 #include "pipe/read.h"
 
 #include <stdlib.h>

@@ -18,7 +18,7 @@
 #define TEXT_MAX 8192
 
 static const char *const shown[] = {"table", "column", "db", "host", "port", NULL};
-static const char *const schemes[] = {"redis", "postgres", "keys", "sqlite"};
+static const char *const schemes[] = {"redis", "postgres", "keys", "sqlite", "redis+unix"};
 
 /* One line of UTF-8. */
 static void require_line(const char *text)
@@ -95,8 +95,9 @@ static const char *next_piece(char **rest)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     char copy[TEXT_MAX] = "", text[TEXT_MAX + 64], *rest = copy + 1;
-    unsigned scheme = size ? data[0] % 4 : 0;
-    struct url_form form = {.example = "FORM", .network = scheme < 2, .shown = shown};
+    unsigned scheme = size ? data[0] % 5 : 0;
+    struct url_form form = {
+        .example = "FORM", .network = scheme < 2 || scheme == 4, .shown = shown};
 
     memcpy(copy, data, size < TEXT_MAX - 1 ? size : TEXT_MAX - 1);
     *copy = ' ';

@@ -270,9 +270,9 @@ WEIR_API enum weir_status weir_forget(weir_filter *f, struct weir_key key, bool 
 
 /* ---- event time ---- */
 
-/* Set the current time of a filter that has span=, in milliseconds since any fixed epoch, for
- * example 1970. The first call defines the start. Earlier times are ignored. Time does not
- * advance between calls. Filters without span= ignore the call. */
+/* Set the current time of a filter that has span= or ttl=, in milliseconds since any fixed epoch,
+ * for example 1970. The first call defines the start. Earlier times are ignored. Time does not
+ * advance between calls. Filters without span= and ttl= ignore the call. */
 WEIR_API void weir_advance(weir_filter *f, uint64_t now);
 
 /* weir_observe_many() for keys with a time each, in the milliseconds of weir_advance(). The
@@ -280,6 +280,23 @@ WEIR_API void weir_advance(weir_filter *f, uint64_t now);
  * than the current time is observed at the current time. */
 WEIR_API void weir_observe_many_at(weir_filter *f, const struct weir_key *keys,
                                    const uint64_t *times, size_t n, uint8_t *verdicts);
+
+/* ---- TTLs ---- */
+
+#define WEIR_TTL_LONGEST UINT64_MAX /* the longest TTL of the filter's range */
+
+/* weir_observe_many() for keys with a TTL each, in milliseconds, for filters with ttl=. `times` are
+ * those of weir_observe_many_at(); NULL: all keys arrive at the current time. `ttls` may be NULL:
+ * all keys get the longest TTL, as in calls without TTLs.
+ *
+ * A key expires its TTL after its arrival: up to a quarter of the TTL earlier with expire=early, or
+ * later with expire=late. A repeat keeps the later of both expiry times; with refresh=no, the
+ * first. A key with TTL 0 is looked up and not recorded, and also one with a TTL below the range if
+ * expire=early. Other TTLs out of the range become its nearest end. Verdicts and bytes are
+ * identical to those of single calls. Filters without ttl= ignore the TTLs. */
+WEIR_API void weir_observe_many_ttl(weir_filter *f, const struct weir_key *keys,
+                                    const uint64_t *times, const uint64_t *ttls, size_t n,
+                                    uint8_t *verdicts);
 
 /* ---- merge filters ---- */
 
@@ -437,6 +454,7 @@ enum weir_trait {
     WEIR_CAN_CONFIRM = 1 << 10,    /* a screen that asks the store */
     WEIR_CAN_OBSERVE = 1 << 11,    /* record keys one at a time: weir_observe() */
     WEIR_CAN_ONE_LINE = 1 << 12,   /* access one cache line per key */
+    WEIR_CAN_TTL = 1 << 13,        /* a TTL per key: ttl=; see weir_observe_many_ttl() */
     WEIR_FOR_IMPORTANCE = 1 << 16, /* useful only if some keys are more important than others */
     WEIR_FOR_TABLES = 1 << 17      /* reproduces the tables of a paper; not for production */
 };

@@ -222,6 +222,9 @@ bool index_writer_add(struct index_writer *w, struct digest key)
     if (w->keys == PAGE_KEYS && !close_page(w, key.hi))
         return false;
     if (w->keys == 0) {
+        errno = EBADMSG; /* the inputs have more keys than their manifest states */
+        if (r->pages == r->mapped)
+            return false;
         r->fence[r->pages] = key.hi;
         if (w->pages == 0) /* the fence after the last readable page ends that page */
             atomic_store_explicit(w->done, r->pages, memory_order_release);

@@ -1,33 +1,39 @@
-/* inside.h - the memory of near.c, for save.c. */
+/* inside.h - what the files of near/ share: the memory of a detector, and its constants. */
 #ifndef WEIR_NEAR_INSIDE_H
 #define WEIR_NEAR_INSIDE_H
 
-#include "near/near.h"
+#include <stdbool.h>
+
+#include <weir/near.h>
+
 #include "near/text.h"
 
-#define LINE 16 /* entries; a line is 64 bytes */
+#define NEAR_BINS 256
+#define NEAR_BANDS 12
+#define NEAR_SHINGLE 5 /* default */
+#define LINE 16        /* entries; a line is 64 bytes */
 #define SIGNATURE (NEAR_BINS / 32)
 
 /* An entry of a line is a fingerprint of the band in the high bits, and a position in the ring
  * plus 1 in the low bits; 0 is an empty entry. A position that was overwritten makes its
  * entries stale. They cost a comparison that fails. */
-struct near {
-    struct near_options options;
+struct weir_near {
+    struct weir_near_options options;
     uint64_t seed;      /* hashed */
     uint32_t rows;      /* bins per band */
     uint32_t need;      /* equal bins of a near-duplicate */
     uint32_t ring;      /* positions */
     uint32_t positions; /* mask of the low bits */
     uint32_t lines;
-    struct near_figures figures; /* only those that are counted */
-    uint64_t head;               /* texts that were remembered; modulo ring: the next position */
-    uint64_t *signature;         /* SIGNATURE words per position */
-    uint64_t *record;            /* number per position */
-    uint32_t *line;              /* LINE entries each, aligned */
+    struct weir_near_stats stats; /* only those that are counted */
+    uint64_t head;                /* texts that were remembered; modulo ring: the next position */
+    uint64_t *signature;          /* SIGNATURE words per position */
+    uint64_t *record;             /* number per position */
+    uint32_t *line;               /* LINE entries each, aligned */
     void *line_memory;
 };
 
-static inline uint32_t near_used(const struct near *n)
+static inline uint32_t near_used(const weir_near *n)
 {
     return n->head < n->ring ? (uint32_t)n->head : n->ring;
 }
@@ -37,5 +43,9 @@ static inline uint32_t near_used(const struct near *n)
 int near_equal_bins(const uint64_t *a, const uint64_t *b);
 double near_equal_jaccard(int equal);
 uint32_t near_equal_needed(double jaccard);
+
+/* Write a message, if error is not NULL. Returns the status. */
+enum weir_status near_fail(struct weir_error *error, enum weir_status status, const char *format,
+                           ...) __attribute__((format(printf, 3, 4)));
 
 #endif

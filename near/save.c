@@ -1,4 +1,4 @@
-/* save.c - save and load a struct near.
+/* save.c - save and load a detector.
  *
  * Parts of the file format, with checksums: a head, then pieces of at most 1 MiB of the
  * signatures, the record numbers, a bitmap of the lines that have entries, and those lines.
@@ -14,7 +14,7 @@
 #define BYTE_ORDER_MARK UINT64_C(0x0102030405060708)
 
 struct head {
-    uint64_t order, shingle, memory, seed, head, evicted, records, dropped, unsure;
+    uint64_t order, shingle, memory, seed, head, evicted, records, observed, seen, unsure;
     double threshold;
 };
 
@@ -51,14 +51,14 @@ static void put(struct saving *s, const void *data, size_t size)
     }
 }
 
-static bool has_entries(const struct near *n, uint32_t line)
+static bool has_entries(const weir_near *n, uint32_t line)
 {
     static const uint32_t none[LINE];
 
     return line < n->lines && memcmp(n->line + (size_t)line * LINE, none, sizeof none) != 0;
 }
 
-static void put_lines(struct saving *s, const struct near *n)
+static void put_lines(struct saving *s, const weir_near *n)
 {
     for (uint32_t i = 0; i < n->lines; i += 8) {
         uint8_t byte = 0;
@@ -72,29 +72,31 @@ static void put_lines(struct saving *s, const struct near *n)
             put(s, n->line + (size_t)i * LINE, LINE * sizeof *n->line);
 }
 
-enum weir_status near_save(const struct near *n, weir_sink sink, void *into)
+enum weir_status weir_near_save_stream(const weir_near *n, weir_sink sink, void *context,
+                                       struct weir_error *error)
 {
-    struct saving s = {.sink = sink, .into = into, .piece = malloc(PIECE)};
+    struct saving s = {.sink = sink, .into = context, .piece = malloc(PIECE)};
     struct head h = {.order = BYTE_ORDER_MARK,
                      .shingle = n->options.shingle,
                      .memory = n->options.memory,
                      .seed = n->options.seed,
                      .head = n->head,
-                     .evicted = n->figures.evicted,
-                     .records = n->figures.records,
-                     .dropped = n->figures.dropped,
-                     .unsure = n->figures.unsure,
+                     .evicted = n->stats.evicted,
+                     .records = n->stats.records,
+                     .observed = n->stats.observed,
+                     .seen = n->stats.seen,
+                     .unsure = n->stats.unsure,
                      .threshold = n->options.threshold};
 
     if (!s.piece)
-        return WEIR_NO_MEMORY;
-    s.status = weir_part_write(PART_HEAD, &h, sizeof h, sink, into, NULL);
+        return near_fail(error, WEIR_NO_MEMORY, "out of memory");
+    s.status = weir_part_write(PART_HEAD, &h, sizeof h, sink, context, NULL);
     put(&s, n->signature, near_used(n) * SIGNATURE * sizeof *n->signature);
     put(&s, n->record, near_used(n) * sizeof *n->record);
     put_lines(&s, n);
     flush(&s);
     free(s.piece);
-    return s.status;
+    return s.status == WEIR_OK ? WEIR_OK : near_fail(error, s.status, "cannot write all bytes");
 }
 
 /* ---- load ---- */
@@ -136,7 +138,7 @@ static bool take(struct loading *l, void *to, size_t size)
     return true;
 }
 
-static bool take_lines(struct loading *l, struct near *n)
+static bool take_lines(struct loading *l, weir_near *n)
 {
     size_t size = ((size_t)n->lines + 7) / 8;
     uint8_t *bitmap = malloc(size);
@@ -149,37 +151,55 @@ static bool take_lines(struct loading *l, struct near *n)
     return good;
 }
 
-static bool take_all(struct loading *l, struct near *n)
+static bool take_all(struct loading *l, weir_near *n)
 {
     return take(l, n->signature, near_used(n) * SIGNATURE * sizeof *n->signature) &&
            take(l, n->record, near_used(n) * sizeof *n->record) && take_lines(l, n) &&
            l->left == 0 && l->size == 0;
 }
 
-struct near *near_load(const uint8_t *data, size_t size)
+static bool read_head(struct loading *l, struct head *h)
 {
+    if (!next_part(l, PART_HEAD) || l->left != sizeof *h)
+        return false;
+    memcpy(h, l->piece, sizeof *h);
+    l->left = 0;
+    return h->order == BYTE_ORDER_MARK && h->shingle >= 1 && h->shingle <= WEIR_NEAR_SHINGLE_MAX &&
+           h->memory > 0 && h->threshold > 0;
+}
+
+enum weir_status weir_near_load_buffer(weir_near **out, const void *data, size_t size,
+                                       struct weir_error *error)
+{
+    static const char bad[] = "not a saved detector of near-duplicates, damaged, or of another "
+                              "byte order";
     struct loading l = {.data = data, .size = size};
     struct head h;
+    weir_near *n;
 
-    if (!next_part(&l, PART_HEAD) || l.left != sizeof h)
-        return NULL;
-    memcpy(&h, l.piece, sizeof h);
-    l.left = 0;
-    if (h.order != BYTE_ORDER_MARK || h.shingle < 1 || h.shingle > NEAR_SHINGLE_MAX)
-        return NULL;
-    struct near *n = near_open(&(struct near_options){.threshold = h.threshold,
-                                                      .shingle = (uint32_t)h.shingle,
-                                                      .memory = h.memory,
-                                                      .seed = h.seed});
-    if (!n)
-        return NULL;
+    *out = NULL;
+    if (!read_head(&l, &h))
+        return near_fail(error, WEIR_BAD_DATA, bad);
+    enum weir_status status =
+        weir_near_open(&n,
+                       &(struct weir_near_options){.size = sizeof(struct weir_near_options),
+                                                   .threshold = h.threshold,
+                                                   .shingle = (uint32_t)h.shingle,
+                                                   .memory = h.memory,
+                                                   .seed = h.seed},
+                       error);
+    if (status != WEIR_OK)
+        return status == WEIR_NO_MEMORY ? status : near_fail(error, WEIR_BAD_DATA, bad);
     n->head = h.head;
-    n->figures.evicted = h.evicted;
-    n->figures.records = h.records;
-    n->figures.dropped = h.dropped;
-    n->figures.unsure = h.unsure;
-    if (take_all(&l, n))
-        return n;
-    near_close(n);
-    return NULL;
+    n->stats.evicted = h.evicted;
+    n->stats.records = h.records;
+    n->stats.observed = h.observed;
+    n->stats.seen = h.seen;
+    n->stats.unsure = h.unsure;
+    if (!take_all(&l, n)) {
+        weir_near_close(n);
+        return near_fail(error, WEIR_BAD_DATA, bad);
+    }
+    *out = n;
+    return WEIR_OK;
 }

@@ -19,25 +19,33 @@
 #define FRESH 256  /* shingles per call */
 #define KEPT 8192  /* different shingles that later rounds read */
 #define BY_CHANCE 0.25
+#define BAND_FACTOR UINT64_C(0x9E3779B97F4A7C15)
 
 struct minima {
     uint64_t bin[NEAR_BINS];
-    int empty;
 };
 
 static inline void put(struct minima *m, uint32_t bin, uint64_t value)
 {
-    m->empty -= m->bin[bin] == EMPTY;
-    if (value < m->bin[bin])
-        m->bin[bin] = value;
+    m->bin[bin] = value < m->bin[bin] ? value : m->bin[bin];
 }
 
-/* The high byte of a hash selects the bin, and the high byte of a value is the round. */
+static bool has_empty(const struct minima *m)
+{
+    for (int i = 0; i < NEAR_BINS; i++)
+        if (m->bin[i] == EMPTY)
+            return true;
+    return false;
+}
+
+/* The high byte of a hash selects the bin, and the high byte of a value is the round. Shingles are
+ * hashes already, so that one multiplication gives another one; its high bits depend on all. */
 static void add_round(struct minima *m, const uint64_t *shingle, size_t n, uint64_t round)
 {
+    uint64_t factor = round ? near_mix(round) | 1 : 1;
+
     for (size_t i = 0; i < n; i++) {
-        uint64_t h =
-            round ? near_mix(shingle[i] + round * UINT64_C(0x9E3779B97F4A7C15)) : shingle[i];
+        uint64_t h = shingle[i] * factor;
 
         put(m, (uint32_t)(h >> 56), round << 56 | (h & UINT64_MAX >> 8));
     }
@@ -45,7 +53,7 @@ static void add_round(struct minima *m, const uint64_t *shingle, size_t n, uint6
 
 static void fill_rest(struct minima *m, const uint64_t *shingle, size_t n)
 {
-    for (uint64_t bin = 0; bin < NEAR_BINS && m->empty; bin++) {
+    for (uint64_t bin = 0; bin < NEAR_BINS; bin++) {
         if (m->bin[bin] != EMPTY)
             continue;
         for (size_t i = 0; i < n; i++) {
@@ -82,22 +90,22 @@ static void find_minima(struct shingles *s, struct minima *m)
     size_t n, used = 0;
 
     memset(m->bin, 0xFF, sizeof m->bin);
-    m->empty = NEAR_BINS;
     while ((n = shingles_next(s, fresh, FRESH)) > 0) {
         add_round(m, fresh, n, 0);
-        if (!m->empty || used > KEPT)
+        if (used > KEPT || !has_empty(m))
             continue;
         memcpy(kept + used, fresh, n * sizeof *fresh);
         used += n;
         if (used > KEPT)
             used = drop_repeats(kept, used);
     }
-    for (uint64_t round = 1; m->empty && round < ROUNDS; round++)
+    for (uint64_t round = 1; round < ROUNDS && has_empty(m); round++)
         add_round(m, kept, used, round);
     fill_rest(m, kept, used);
 }
 
-void near_sketch(const struct near *n, const void *text, size_t size, struct near_sketch *out)
+void weir_near_sketch_text(const weir_near *n, const void *text, size_t size,
+                           struct weir_near_sketch *out)
 {
     struct shingles s;
     struct minima m;
@@ -112,7 +120,8 @@ void near_sketch(const struct near *n, const void *text, size_t size, struct nea
     for (uint32_t i = 0; i < NEAR_BANDS; i++) {
         out->band[i] = i;
         for (uint32_t j = 0; j < n->rows; j++)
-            out->band[i] = near_mix(out->band[i] + m.bin[i * n->rows + j]);
+            out->band[i] = out->band[i] * BAND_FACTOR + m.bin[i * n->rows + j];
+        out->band[i] = near_mix(out->band[i]);
     }
 }
 
@@ -140,14 +149,14 @@ uint32_t near_equal_needed(double jaccard)
     return (uint32_t)ceil(NEAR_BINS * (BY_CHANCE + (1 - BY_CHANCE) * jaccard) - 1e-9);
 }
 
-double near_jaccard(const struct near_sketch *a, const struct near_sketch *b)
+double weir_near_similarity(const struct weir_near_sketch *a, const struct weir_near_sketch *b)
 {
     return near_equal_jaccard(near_equal_bins(a->bits, b->bits));
 }
 
-double near_error(double jaccard)
+double weir_near_error(double similarity)
 {
-    double p = BY_CHANCE + (1 - BY_CHANCE) * jaccard;
+    double p = BY_CHANCE + (1 - BY_CHANCE) * similarity;
 
     return sqrt(p * (1 - p) / NEAR_BINS) / (1 - BY_CHANCE);
 }

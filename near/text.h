@@ -7,17 +7,18 @@
 #ifndef WEIR_NEAR_TEXT_H
 #define WEIR_NEAR_TEXT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "near/near.h"
+#include <weir/near.h>
 
 #define MARKS_MAX 32 /* longer runs of combining marks are not reordered across this limit */
 
 struct shingles {
     const uint8_t *at, *begin, *end;
     uint64_t seed, rolling, oldest_power;
-    uint64_t word[NEAR_SHINGLE_MAX]; /* the last ones, in a ring */
+    uint64_t word[WEIR_NEAR_SHINGLE_MAX]; /* the last ones, in a ring */
     uint32_t width, next;
     uint64_t words;
     int32_t queue[MARKS_MAX]; /* decomposed characters not yet read */

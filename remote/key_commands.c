@@ -10,7 +10,7 @@
  * command is negligible. ONCE allows 8192. */
 #define KEYS_MOST 4096
 #define HEAD_MOST 768 /* bytes before the items: with a name of 400 */
-#define ITEM_MOST 72  /* of an item: "$16\r\n", 16 bytes, "\r\n", its time and importance */
+#define ITEM_MOST 104 /* of an item: "$16\r\n", 16 bytes, "\r\n", its time, TTL, importance */
 
 struct remote_batch *remote_batch_open(struct remote *r)
 {
@@ -148,14 +148,17 @@ static char *put_options(const struct remote_batch *b, struct remote_command *c,
     to = put_once(b, c, put_word(to, "NOCREATE"));
     if (k->times)
         to = put_word(put_number(put_word(to, "AT"), k->begun), "TIMED");
+    if (k->ttls)
+        to = put_word(to, "TTLS");
     return k->weighted ? put_word(to, "WEIGHTED") : to;
 }
 
 static char *put_head(const struct remote_batch *b, struct remote_command *c,
                       const struct remote_keys *k, char *to)
 {
-    unsigned options = k->ask ? 0 : 4 + (k->times ? 3 : 0) + k->weighted;
-    unsigned each = k->ask ? 1 : 1 + (k->times != NULL) + k->weighted;
+    unsigned extra = (k->ttls != NULL) + k->weighted;
+    unsigned options = k->ask ? 0 : 4 + (k->times ? 3 : 0) + extra;
+    unsigned each = k->ask ? 1 : 1 + (k->times != NULL) + extra;
 
     to += sprintf(to, "*%u\r\n", 4 + options + each * c->n);
     to = put_word(put_word(to, k->ask ? "WEIR.ASK" : "WEIR.OBSERVE"), c->lane->key);
@@ -172,6 +175,8 @@ static char *put_items(const struct remote_batch *b, const struct remote_keys *k
 
         if (k->times)
             to = put_number(to, k->times[i]);
+        if (k->ttls)
+            to = put_number(to, k->ttls[i]);
         if (k->weighted && !k->ask)
             to = put_number(to, k->keys[i].importance);
         to = put_key(to, &k->keys[i]);

@@ -88,6 +88,7 @@ struct remote_keys {
     bool ask;              /* query without inserting */
     const uint64_t *times; /* of each, in milliseconds; NULL: use the servers' clocks */
     uint64_t begun;        /* with times: the start time of the stream */
+    const uint64_t *ttls;  /* of each, in milliseconds; NULL: the longest */
 };
 
 /* Format their commands. False if out of memory. */

@@ -204,6 +204,9 @@ bool store_parse_keys(const char *address, struct keys_address *parts, char *why
         parts->path = strdup(store.url.path);
         parts->field = field ? strdup(field) : NULL;
         parts->delimiter = keyfile_delimiter(&store);
+        ok = parts->path && (!field || parts->field);
+        if (!ok)
+            snprintf(why, size, "out of memory");
     }
     if (store.own)
         backend_keys.close(&store);

@@ -3,6 +3,8 @@
 #ifndef WEIR_STORE_BACKEND_H
 #define WEIR_STORE_BACKEND_H
 
+#include <weir.h>
+
 #include "store.h"
 #include "url.h"
 
@@ -83,5 +85,49 @@ int store_wait(struct store *store, int fd, int events);
 /* Connect and act, with retries. False if it failed. */
 typedef enum outcome (*attempt)(struct store *store, void *work);
 bool store_try(struct store *store, attempt act, void *work);
+
+/* ---- a blocking call on its own thread, such as resolving a host name, so that an attempt can
+ * time out: background.c ---- */
+
+struct background;
+
+/* Start act() with a copy of the text. discard() frees its result if nobody takes it. NULL if out
+ * of memory. */
+struct background *background_start(void *(*act)(const char *text), void (*discard)(void *result),
+                                    const char *text);
+
+/* Wait until it ends. False if the deadline of the attempt passes first; then wait again or abandon
+ * it. Otherwise the caller owns the result. */
+bool background_wait(struct store *store, struct background **work, void **result);
+
+/* Stop waiting; it ends on its own. *work may be NULL. */
+void background_abandon(struct background **work);
+
+/* ---- an exact hash table of keys that are not copied, 16 bytes per key: key_index.c ---- */
+
+/* The key of a number. */
+typedef struct weir_bytes (*index_key)(const void *context, uint64_t number);
+
+struct key_index {
+    struct index_slot *slot;
+    size_t mask;
+    weir_filter *hasher; /* only for its keyed hash, with a random seed */
+    index_key key;
+    const void *context;
+};
+
+/* Allocate for this number of keys. False if out of memory. */
+bool index_open(struct key_index *x, size_t keys, index_key key, const void *context);
+void index_close(struct key_index *x);
+
+/* Clear it, and allocate for this number of keys. */
+bool index_reset(struct key_index *x, size_t keys);
+
+/* Of equal keys, the first one added is found. */
+void index_add(struct key_index *x, uint64_t number);
+bool index_find(const struct key_index *x, struct weir_bytes key, uint64_t *number);
+
+/* Compare bytes, as memcmp() does. */
+int index_compare(struct weir_bytes a, struct weir_bytes b);
 
 #endif

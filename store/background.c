@@ -1,6 +1,6 @@
-/* background.c - see background.h. The thread and the waiting caller share the work; the last one
- * to release it frees it. */
-#include "background.h"
+/* background.c - a blocking call on its own thread: see backend.h. The thread and the waiting
+ * caller share the work; the last one to release it frees it. */
+#include "backend.h"
 
 #include <poll.h>
 #include <pthread.h>

@@ -1,5 +1,5 @@
-/* key_index.c - see key_index.h. */
-#include "key_index.h"
+/* key_index.c - an exact hash table of keys that are not copied: see backend.h. */
+#include "backend.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -16,7 +16,6 @@
 #include <time.h>
 
 #include "backend.h"
-#include "key_index.h"
 #include "magic.h"
 #include "mapped.h"
 

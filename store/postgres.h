@@ -5,8 +5,7 @@
 
 #include <libpq-fe.h>
 
-#include "background.h"
-#include "key_index.h"
+#include "backend.h"
 
 #define SQL_MAX 2048
 

@@ -5,7 +5,7 @@
 
 #include <hiredis/hiredis.h>
 
-#include "background.h"
+#include "backend.h"
 #include "wire.h"
 
 /* Max bytes of one reply: four times that of a lookup, some hundred times that of a list; chosen.

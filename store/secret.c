@@ -1,15 +1,13 @@
-/* secret.c - see secret.h.
+/* secret.c - passwords in messages: see url.h.
  *
  * A server may echo a password, and a library may quote an address. All their messages pass through
  * secrets_hide(), before truncation: a truncated text could end within a secret. */
-#include "secret.h"
+#include "url.h"
 
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "url.h"
 
 #define SHORT_PASSWORD 3 /* bytes; shorter passwords occur in most messages by chance */
 #define SHORT_WORD 8     /* bytes; the same for words; chosen */

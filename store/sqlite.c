@@ -17,7 +17,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "key_index.h"
 #include "backend.h"
 
 #define NEAR 1e-14 /* relative; rounding to 15 digits changes a number by at most half of it */

@@ -1,6 +1,7 @@
 /* tls.c - see tls.h. OpenSSL does the work; this file selects its checks and words its errors. */
 #include "tls.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <openssl/err.h>
 #include <openssl/pem.h>
@@ -182,17 +183,20 @@ static bool is_for_any(X509 *certificate, const struct tls_session *s)
     return found;
 }
 
+/* A host name or an address; "" for names of other types. */
 static void put_name(const GENERAL_NAME *name, char *text, size_t size)
 {
-    const ASN1_STRING *value = GENERAL_NAME_get0_value(name, NULL);
+    const ASN1_STRING *value = name->type == GEN_DNS     ? name->d.dNSName
+                               : name->type == GEN_IPADD ? name->d.iPAddress
+                                                         : NULL;
     const unsigned char *bytes = value ? ASN1_STRING_get0_data(value) : NULL;
     int length = value ? ASN1_STRING_length(value) : 0;
 
     *text = '\0';
     if (name->type == GEN_DNS)
         snprintf(text, size, "%.*s", length < 64 ? length : 64, (const char *)bytes);
-    else if (name->type == GEN_IPADD && length == 4)
-        snprintf(text, size, "%d.%d.%d.%d", bytes[0], bytes[1], bytes[2], bytes[3]);
+    else if (length == 4 || length == 16)
+        inet_ntop(length == 4 ? AF_INET : AF_INET6, bytes, text, (socklen_t)size);
 }
 
 /* The first names of a certificate: "a.example, 10.0.0.1, ...". */

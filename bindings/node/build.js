@@ -56,10 +56,14 @@ function sources() {
   const common = [...FLAGS, `-I${path.join(ROOT, 'include')}`];
   const library = [...common, `-I${path.join(ROOT, 'lib')}`, ...packages('--cflags')];
   const found = filesIn(path.join(__dirname, 'src')).map((file) => [file, [...common, `-I${headers()}`]]);
+  const newer = process.arch === 'x64' ? NEWER : {};
   for (const file of filesIn(path.join(ROOT, 'lib'))) {
-    const newer = Object.keys(NEWER).find((end) => file.endsWith(`${end}.c`));
-    if (!newer || process.arch === 'x64') {
-      found.push([file, [...library, ...(NEWER[newer] ?? [])]]);
+    const end = Object.keys(NEWER).find((each) => file.endsWith(`${each}.c`));
+    if (!end || end in newer) {
+      found.push([file, [...library, ...(newer[end] ?? [])]]);
+    }
+    for (const [each, flags] of file.endsWith('verdict_paths.c') ? Object.entries(newer) : []) { // once for each processor
+      found.push([file, [...library, ...flags, `-DVERDICT_PATHS=verdict_paths${each}`]]);
     }
   }
   return found;
@@ -73,7 +77,8 @@ async function run(words) {
 async function compile(folder) {
   const jobs = sources().map(([file, flags], i) => ({ file, flags, object: path.join(folder, `${i}.o`) }));
   const objects = jobs.map((job) => job.object);
-  await Promise.all(os.cpus().map(async () => {
+  const workers = Math.max(1, os.cpus().length); // cpus() is empty without /proc
+  await Promise.all(Array.from({ length: workers }, async () => {
     for (let job = jobs.pop(); job; job = jobs.pop()) {
       await run([...job.flags, '-c', job.file, '-o', job.object]);
     }

@@ -108,20 +108,18 @@ static void set_spec(struct pg_agg *a, struct weir_bytes spec)
         pg_refuse(name, "the spec is too long; use at most 400 characters");
 }
 
-static void begin_digests(struct pg_agg *a)
+static enum weir_status begin_digests(struct pg_agg *a, struct weir_error *error)
 {
-    struct weir_options options = pg_options(a->context);
     char config[WEIR_SPEC_MAX], hash[16];
-    struct weir_error error;
-    weir_builder *b;
+    enum weir_status status =
+        weir_spec_complete(WEIR_KIND_FILTER, a->spec, config, sizeof config, error);
 
-    if (weir_build_begin(&b, a->spec, &options, &error) != WEIR_OK)
-        pg_fail(name, &error);
-    weir_build_config(b, config, sizeof config);
-    weir_build_cancel(b);
+    if (status != WEIR_OK)
+        return status;
     weir_spec_get(config, "hash", hash, sizeof hash);
     weir_spec_number(config, "seed", &a->seed);
     a->hash = strcmp(hash, "sip") == 0 ? WEIR_HASH_SIP : WEIR_HASH_XXH3;
+    return WEIR_OK;
 }
 
 /* Open what the spec describes. Unknown names are reported as those of filters. */
@@ -133,16 +131,15 @@ static void begin(struct pg_agg *a, bool is_partial)
     struct weir_options options = pg_options(a->context);
     struct weir_error error;
     enum weir_status status;
+    bool is_fixed = filter && !(filter->traits & WEIR_CAN_OBSERVE);
 
-    if (filter && !(filter->traits & WEIR_CAN_OBSERVE)) {
-        begin_digests(a);
-        return;
-    }
-    if (is_partial && found && !(found->traits & WEIR_CAN_MERGE))
+    if (is_partial && found && !is_fixed && !(found->traits & WEIR_CAN_MERGE))
         pg_refuse(name, psprintf("parallel workers cannot merge %s; use another filter, or SET "
                                  "max_parallel_workers_per_gather = 0",
                                  found->name));
-    if (!filter && sketch)
+    if (is_fixed)
+        status = begin_digests(a, &error);
+    else if (!filter && sketch)
         status = weir_sketch_open_with(&a->sketch, a->spec, &options, &error);
     else
         status = weir_open_with(&a->filter, a->spec, &options, &error);

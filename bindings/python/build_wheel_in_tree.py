@@ -1,8 +1,9 @@
 """The build backend of the Python package (PEP 517): wheels and source distributions, with only Python and a C compiler.
 
-The library is compiled into the extension, so the wheel needs no libweir.so. libxxhash and libsodium are linked
-statically if their archives can be, so the wheel needs only glibc. In a directory without the library's sources, the
-installed libweir is linked, as pkg-config describes it. Needs libxxhash-dev and libsodium-dev, or libweir-dev.
+The libraries are compiled into the extension, so the wheel needs no libweir.so. libxxhash, libsodium and libutf8proc
+are linked statically if their archives can be, so the wheel needs only glibc. In a directory without the library's sources, the
+installed libweir is linked, as pkg-config describes it. Needs libxxhash-dev, libsodium-dev and
+libutf8proc-dev, or libweir-dev.
 """
 import base64
 import concurrent.futures
@@ -24,10 +25,11 @@ HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 TREE = (ROOT / "lib" / "filter" / "list.h").is_file()
 PACKAGE = ("__init__.py", "_ready_made.py", "_weir.pyi", "py.typed", "scrapy.py")
+NEEDED = ("libxxhash", "libsodium", "libutf8proc")
 NAME = "weir_filters"  # on PyPI, where weir is another project
 NEWER = {  # files for newer processors, which the library selects at run time
-    "_avx2.c": ["-mavx2", "-mbmi", "-mbmi2"],
-    "_avx512.c": ["-mavx512f", "-mavx512bw", "-mavx512vl", "-mavx512cd", "-mavx512vbmi", "-mavx512vbmi2", "-mbmi", "-mbmi2"],
+    "_avx2": ["-mavx2", "-mbmi", "-mbmi2"],
+    "_avx512": ["-mavx512f", "-mavx512bw", "-mavx512vl", "-mavx512cd", "-mavx512vbmi", "-mavx512vbmi2", "-mbmi", "-mbmi2"],
 }
 
 FLAGS = ["-O3", "-fPIC", "-fvisibility=hidden", "-std=gnu11", "-D_GNU_SOURCE", "-fno-tree-slp-vectorize"]
@@ -41,7 +43,7 @@ def run(*command):
     try:
         done = subprocess.run([str(word) for word in command], capture_output=True, text=True)
     except FileNotFoundError:
-        raise SystemExit(f"{command[0]} is missing; install build-essential, pkg-config, libxxhash-dev and libsodium-dev") from None
+        raise SystemExit(f"{command[0]} is missing; install build-essential, pkg-config, libxxhash-dev, libsodium-dev and libutf8proc-dev") from None
     if done.returncode:
         raise SystemExit(f"{' '.join(map(str, command))}\n{done.stdout}{done.stderr}")
     return done.stdout
@@ -61,15 +63,18 @@ def version():
 def sources():
     """Each source file with its flags."""
     extension = FLAGS + [f"-I{sysconfig.get_path('include')}"]
-    extension += [f"-I{ROOT / 'include'}"] if TREE else pkg_config("--cflags", "weir")
+    extension += [f"-I{ROOT / 'include'}"] if TREE else pkg_config("--cflags", "weir-near")
     for file in sorted((HERE / "src").glob("*.c")):
         yield file, extension
     if TREE:
-        library = FLAGS + [f"-I{ROOT / 'include'}", f"-I{ROOT / 'lib'}", *pkg_config("--cflags", "libxxhash", "libsodium")]
-        for file in sorted((ROOT / "lib").rglob("*.c")):
-            newer = next((flags for end, flags in NEWER.items() if file.name.endswith(end)), [])
-            if not newer or platform.machine() in ("x86_64", "AMD64"):
-                yield file, [*library, *newer]
+        library = FLAGS + [f"-I{ROOT / 'include'}", f"-I{ROOT / 'lib'}", f"-I{ROOT}", *pkg_config("--cflags", *NEEDED)]
+        newer = NEWER if platform.machine() in ("x86_64", "AMD64") else {}
+        for file in sorted([*(ROOT / "lib").rglob("*.c"), *(ROOT / "near").glob("*.c")]):
+            end = next((end for end in NEWER if file.name.endswith(f"{end}.c")), None)
+            if not end or end in newer:
+                yield file, [*library, *newer.get(end, [])]
+            for end in newer if file.name == "verdict_paths.c" else ():  # once for each processor
+                yield file, [*library, *newer[end], f"-DVERDICT_PATHS=verdict_paths{end}"]
 
 
 def compile_extension(folder):
@@ -89,13 +94,13 @@ def compile_extension(folder):
         run(*cc, "-shared", "-pthread", "-Wl,-s,-Bsymbolic,--exclude-libs,ALL", "-o", target, *objects, *libraries)
 
     if not TREE:
-        link(*pkg_config("--libs", "weir"))
+        link(*pkg_config("--libs", "weir-near"))
         return target.read_bytes(), False
-    folders = [word for word in pkg_config("--libs", "libxxhash", "libsodium") if word.startswith("-L")]
+    folders = [word for word in pkg_config("--libs", *NEEDED) if word.startswith("-L")]
     try:
-        link(*folders, "-l:libxxhash.a", "-l:libsodium.a", "-lm")
+        link(*folders, "-l:libxxhash.a", "-l:libsodium.a", "-l:libutf8proc.a", "-lm")
     except SystemExit:  # no archives, or not compiled as position-independent code
-        link(*pkg_config("--libs", "libxxhash", "libsodium"), "-lm")
+        link(*pkg_config("--libs", *NEEDED), "-lm")
         return target.read_bytes(), False
     return target.read_bytes(), True
 
@@ -173,7 +178,7 @@ def sdist_files():
     yield "PKG-INFO", metadata().encode()
     yield "pyproject.toml", (HERE / "pyproject.toml").read_text().replace('["."]', '["bindings/python"]').encode()
     yield "LICENSE", (ROOT / "LICENSE").read_bytes()
-    for folder, patterns in (("lib", ["*.[ch]"]), ("include", ["*.h"]), ("bindings/python", ["*.[ch]", "*.py", "*.pyi", "*.md", "*.toml", "py.typed"])):
+    for folder, patterns in (("lib", ["*.[ch]"]), ("near", ["*.[ch]"]), ("include", ["*.h"]), ("bindings/python", ["*.[ch]", "*.py", "*.pyi", "*.md", "*.toml", "py.typed"])):
         for file in sorted({file for pattern in patterns for file in (ROOT / folder).rglob(pattern)}):
             yield str(file.relative_to(ROOT)), file.read_bytes()
 

@@ -103,6 +103,11 @@ WEIR_API void weir_shared_advance(weir_shared *s, uint64_t now);
 WEIR_API void weir_shared_observe_many_at(weir_shared *s, const struct weir_key *keys,
                                           const uint64_t *times, size_t n, uint8_t *verdicts);
 
+/* weir_observe_many_ttl(), likewise. */
+WEIR_API void weir_shared_observe_many_ttl(weir_shared *s, const struct weir_key *keys,
+                                           const uint64_t *times, const uint64_t *ttls, size_t n,
+                                           uint8_t *verdicts);
+
 /* ---- deterministic order ---- */
 
 /* Draw a ticket: 0, 1, 2 and so on. Batches are processed in the order of their tickets,
@@ -114,7 +119,7 @@ WEIR_API uint64_t weir_shared_ticket(weir_shared *s);
 
 /* What weir_shared_process() does with each key of a batch. */
 enum weir_shared_operation {
-    WEIR_SHARED_OBSERVE, /* weir_observe(), or weir_observe_many_at() if there are times */
+    WEIR_SHARED_OBSERVE, /* weir_observe(), or weir_observe_many_ttl() if there are times or TTLs */
     WEIR_SHARED_ASK,     /* weir_ask() */
     WEIR_SHARED_FORGET   /* weir_forget(); the verdict is WEIR_SEEN if the key was there */
 };
@@ -128,6 +133,7 @@ struct weir_shared_batch {
     const uint64_t *begin, *end; /* weir_advance() every shard to these times, before and after its
                                   * keys; NULL: do not */
     uint8_t *verdicts;           /* n of them: enum weir_verdict */
+    const uint64_t *ttls;        /* of the keys, as for weir_observe_many_ttl(); NULL: none */
 };
 
 /* Process a batch in the order of the tickets. Waits, shard by shard, for all earlier tickets. So

@@ -9,7 +9,8 @@
 
 /* ---- keys ---- */
 
-#define BATCH 256 /* keys that are hashed or copied at a time */
+#define BATCH 256    /* keys that are hashed or copied at a time */
+#define STAMPED 2048 /* keys that get their expiry times at a time */
 
 struct weir_key weir_hash(const weir_filter *w, const void *data, size_t size)
 {
@@ -152,10 +153,35 @@ static size_t run_of(const weir_filter *w, const uint64_t *times, size_t n)
 void weir_observe_many_at(weir_filter *w, const struct weir_key *keys, const uint64_t *times,
                           size_t n, uint8_t *verdicts)
 {
+    if (w->config.ttl.min && !w->handle.is_view) {
+        weir_observe_many_ttl(w, keys, times, NULL, n, verdicts);
+        return;
+    }
     for (size_t at = 0, run; at < n; at += run) {
         weir_advance(w, times[at]);
         run = run_of(w, times + at, n - at);
         weir_observe_many(w, keys + at, run, verdicts + at);
+    }
+}
+
+void weir_observe_many_ttl(weir_filter *w, const struct weir_key *keys, const uint64_t *times,
+                           const uint64_t *ttls, size_t n, uint8_t *verdicts)
+{
+    uint64_t expires[STAMPED];
+
+    if (!w->config.ttl.min || w->handle.is_view) {
+        if (times)
+            weir_observe_many_at(w, keys, times, n, verdicts);
+        else
+            weir_observe_many(w, keys, n, verdicts);
+        return;
+    }
+    check_keys(&w->config, keys, n);
+    handle_use(&w->handle, n);
+    for (size_t at = 0, some; at < n; at += some) {
+        some = w->ops->stamp(w, times ? times + at : NULL, ttls ? ttls + at : NULL,
+                             n - at < STAMPED ? n - at : STAMPED, expires);
+        w->ops->observe_until(w, keys + at, expires, some, verdicts + at);
     }
 }
 

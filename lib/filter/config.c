@@ -2,6 +2,8 @@
  * filters. */
 #include "filter/config.h"
 
+#include <string.h>
+
 #include "filter/filter.h"
 #include "spec/error.h"
 
@@ -51,6 +53,39 @@ static void write_enter(struct text *t, const void *value)
         text_add_rate(t, *enter);
 }
 
+#define TTL_MIN 4                       /* milliseconds: a quarter is the unit of the grid */
+#define TTL_MAX UINT64_C(3153600000000) /* 36500 days, as span= */
+
+/* A range, or one time for all keys. */
+static bool read_ttl(struct span text, void *value)
+{
+    const char *dash = memchr(text.s, '-', text.n);
+    size_t before = dash ? (size_t)(dash - text.s) : text.n;
+    struct ttl ttl = {0};
+
+    if (!span_time((struct span){text.s, before}, &ttl.min))
+        return false;
+    ttl.max = ttl.min;
+    if (dash && !span_time((struct span){dash + 1, text.n - before - 1}, &ttl.max))
+        return false;
+    *(struct ttl *)value = ttl;
+    return ttl.min >= TTL_MIN && ttl.min <= ttl.max && ttl.max <= TTL_MAX;
+}
+
+static void write_ttl(struct text *t, const void *value)
+{
+    const struct ttl *ttl = value;
+
+    text_add_u64(t, ttl->min);
+    text_add(t, "ms");
+    if (ttl->max == ttl->min)
+        return;
+    text_add(t, "-");
+    text_add_u64(t, ttl->max);
+    text_add(t, "ms");
+}
+
+static const char *const early_or_late[] = {"early", "late", NULL};
 static const char *const yes_or_no[] = {"yes", "no", NULL};
 
 /* clang-format off */
@@ -83,7 +118,13 @@ static const struct parameter_row rows[PARAMETERS] = {
     [PARAMETER_SPAN] = {{"span", "a time from 4ms to 36500d: 500ms, 10s, 5m, 2h, 1d",
         "time for which keys are always seen"}, .kind = A_TIME, .offset = AT(span),
         .min = 4, .max = UINT64_C(3153600000000)},
-    [PARAMETER_REFRESH] = {{"refresh", "yes, or no with window= or span=",
+    [PARAMETER_TTL] = {{"ttl", "a time or a range of times, from 4ms to 36500d: 1h, 1m-2h",
+        "shortest and longest time for which a key is remembered; each key has its own"},
+        .kind = ITS_OWN, .offset = AT(ttl), .read = read_ttl, .write = write_ttl},
+    [PARAMETER_EXPIRE] = {{"expire", "early, or late with ttl=",
+        "whether a key expires within the last quarter of its TTL or in the quarter after it"},
+        .kind = A_WORD, .offset = AT(expire), .words = early_or_late},
+    [PARAMETER_REFRESH] = {{"refresh", "yes, or no with window=, span= or ttl=",
         "whether a repeat renews its key's time"}, .kind = A_WORD, .offset = AT(refresh),
         .words = yes_or_no},
     [PARAMETER_SLICES] = {{"slices", "a whole number from 1 to 96",
@@ -135,7 +176,8 @@ static uint64_t traits(const void *record)
     uint64_t lacks = c->ops->unmergeable && c->ops->unmergeable(c) ? WEIR_CAN_MERGE : 0;
 
     lacks |= c->window ? 0 : WEIR_CAN_WINDOW;
-    lacks |= c->span ? 0 : WEIR_CAN_TIME;
+    lacks |= c->span || c->ttl.min ? 0 : WEIR_CAN_TIME;
+    lacks |= c->ttl.min ? 0 : WEIR_CAN_TTL;
     lacks |= c->importance.mode != IMPORTANCE_NONE ? 0 : WEIR_CAN_IMPORTANCE;
     return c->is.of->about.traits & ~lacks;
 }
@@ -149,7 +191,8 @@ const struct grammar filter_grammar = {
     .n = PARAMETERS,
     .wishes = HAS(PARAMETER_FPR),
     .if_set = HAS(PARAMETER_CAPACITY) | HAS(PARAMETER_WINDOW) | HAS(PARAMETER_SPAN) |
-              HAS(PARAMETER_REFRESH) | HAS(PARAMETER_ENTER),
+              HAS(PARAMETER_TTL) | HAS(PARAMETER_EXPIRE) | HAS(PARAMETER_REFRESH) |
+              HAS(PARAMETER_ENTER),
     .ignored = HAS(PARAMETER_CAPACITY),
     .chance = HAS(PARAMETER_HASH) | HAS(PARAMETER_SEED),
     .divided = HAS(PARAMETER_MEMORY) | HAS(PARAMETER_CAPACITY) | HAS(PARAMETER_WINDOW),

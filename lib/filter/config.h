@@ -22,6 +22,8 @@ enum parameter {
     PARAMETER_P_STAR,
     PARAMETER_WINDOW,
     PARAMETER_SPAN,
+    PARAMETER_TTL,
+    PARAMETER_EXPIRE,
     PARAMETER_REFRESH,
     PARAMETER_SLICES,
     PARAMETER_WIDTH,
@@ -46,6 +48,15 @@ enum parameter {
 
 #define ENTER_WHOLE 1000000000 /* the unit of enter= */
 
+/* The lives of keys, in milliseconds (lib/filter/recent/expiry.h). */
+struct ttl {
+    uint64_t min, max; /* 0: keys do not expire */
+    uint64_t unit;     /* of the finest level of the expiry grid */
+    uint32_t levels;   /* each twice as coarse as the one before */
+    uint32_t residues; /* expiry times that a level distinguishes */
+    uint32_t bits;     /* of a code */
+};
+
 struct config {
     struct spec is;
     const struct filter_ops *ops;
@@ -57,7 +68,9 @@ struct config {
     uint64_t decay;
     uint64_t p_star; /* billionths */
     uint64_t window;
-    uint64_t span;    /* milliseconds */
+    uint64_t span; /* milliseconds */
+    struct ttl ttl;
+    uint64_t expire;  /* 0: early, 1: late */
     uint64_t refresh; /* 0: a repeat renews its key; 1: it does not */
     uint64_t slices;
     uint64_t width; /* minimum bits per fingerprint */

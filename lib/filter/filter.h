@@ -87,6 +87,7 @@ struct arrival {
 struct picked {
     const struct weir_key *keys;
     const uint64_t *slot_refs; /* of all keys of the batch, from locate(); or NULL */
+    const uint64_t *expires;   /* from stamp(), with the indexes of keys; or NULL */
     uint8_t *verdicts;
     const uint16_t *at; /* NULL: all, in order */
     size_t n;
@@ -123,6 +124,14 @@ struct filter_ops {
     void (*advance)(weir_filter *w, uint64_t now);
     uint64_t (*quiet_until)(
         const weir_filter *w); /* the last time until which advance() has no effect */
+
+    /* Advance to the first of these times (may be NULL), and compute when keys that arrive then
+     * with these TTLs (may be NULL) expire, for observe_until(). Returns for how many keys: the
+     * others must be stamped later. */
+    size_t (*stamp)(weir_filter *w, const uint64_t *times, const uint64_t *ttls, size_t n,
+                    uint64_t *expires);
+    void (*observe_until)(weir_filter *w, const struct weir_key *keys, const uint64_t *expires,
+                          size_t n, uint8_t *verdicts);
     void (*merge)(weir_filter *into, const weir_filter *from);
     void (*grow)(weir_filter *into, const weir_filter *from); /* into an empty one, of a multiple */
     const char *(*unmergeable)(

@@ -245,16 +245,24 @@ void weir_shared_observe_many(weir_shared *s, const struct weir_key *keys, size_
     weir_shared_observe_many_at(s, keys, NULL, n, verdicts);
 }
 
-void weir_shared_observe_many_at(weir_shared *s, const struct weir_key *keys, const uint64_t *times,
-                                 size_t n, uint8_t *verdicts)
+void weir_shared_observe_many_ttl(weir_shared *s, const struct weir_key *keys,
+                                  const uint64_t *times, const uint64_t *ttls, size_t n,
+                                  uint8_t *verdicts)
 {
     shared_process(s,
                    &(struct weir_shared_batch){.operation = WEIR_SHARED_OBSERVE,
                                                .keys = keys,
                                                .times = times,
                                                .n = n,
-                                               .verdicts = verdicts},
+                                               .verdicts = verdicts,
+                                               .ttls = ttls},
                    NULL);
+}
+
+void weir_shared_observe_many_at(weir_shared *s, const struct weir_key *keys, const uint64_t *times,
+                                 size_t n, uint8_t *verdicts)
+{
+    weir_shared_observe_many_ttl(s, keys, times, NULL, n, verdicts);
 }
 
 void weir_shared_ask_many(weir_shared *s, const struct weir_key *keys, size_t n, uint8_t *verdicts)

@@ -174,15 +174,15 @@ static void forget_keys(weir_filter *w, const struct weir_key *keys, size_t n, u
 }
 
 static void process_keys(weir_filter *w, enum weir_shared_operation operation,
-                         const struct weir_key *keys, const uint64_t *times, size_t n,
-                         uint8_t *verdicts)
+                         const struct weir_key *keys, const uint64_t *times, const uint64_t *ttls,
+                         size_t n, uint8_t *verdicts)
 {
     if (operation == WEIR_SHARED_ASK)
         weir_ask_many(w, keys, n, verdicts);
     else if (operation == WEIR_SHARED_FORGET)
         forget_keys(w, keys, n, verdicts);
-    else if (times)
-        weir_observe_many_at(w, keys, times, n, verdicts);
+    else if (times || ttls)
+        weir_observe_many_ttl(w, keys, times, ttls, n, verdicts);
     else
         weir_observe_many(w, keys, n, verdicts);
 }
@@ -193,14 +193,17 @@ OWN_FRAME static void process_copied(weir_filter *w, const struct visits *v, con
 {
     const struct weir_shared_batch *b = v->batch;
     struct weir_key keys[COPIED];
-    uint64_t times[COPIED];
+    uint64_t times[COPIED], ttls[COPIED];
     uint8_t verdicts[COPIED];
 
     for (size_t i = 0; i < n; i++)
         keys[i] = b->keys[v->from + at[i]];
     for (size_t i = 0; b->times && i < n; i++)
         times[i] = b->times[v->from + at[i]];
-    process_keys(w, b->operation, keys, b->times ? times : NULL, n, verdicts);
+    for (size_t i = 0; b->ttls && i < n; i++)
+        ttls[i] = b->ttls[v->from + at[i]];
+    process_keys(w, b->operation, keys, b->times ? times : NULL, b->ttls ? ttls : NULL, n,
+                 verdicts);
     for (size_t i = 0; i < n; i++)
         b->verdicts[v->from + at[i]] = verdicts[i];
 }
@@ -220,7 +223,7 @@ static void process_list(const weir_shared *s, const struct visits *v, uint32_t 
                             .next_at = list_of(p, next),
                             .next_n = next == shard ? 0 : p->count[next]};
 
-    if (b->operation == WEIR_SHARED_OBSERVE && !b->times) {
+    if (b->operation == WEIR_SHARED_OBSERVE && !b->times && !b->ttls) {
         filter_observe_picked(s->shard[shard].filter, &picked);
         return;
     }
@@ -241,7 +244,7 @@ static void process_shard(const weir_shared *s, const struct visits *v, uint32_t
     if (v->partition)
         process_list(s, v, shard, next);
     else
-        process_keys(w, b->operation, b->keys, b->times, b->n, b->verdicts);
+        process_keys(w, b->operation, b->keys, b->times, b->ttls, b->n, b->verdicts);
     if (b->end && v->last)
         weir_advance(w, *b->end);
 }
@@ -354,7 +357,7 @@ static void process_partitioned(weir_shared *s, struct visits *v)
     do {
         size_t n = b->n - v->from < KEYS_MAX ? b->n - v->from : KEYS_MAX;
 
-        partition.located = b->operation == WEIR_SHARED_OBSERVE && !b->times &&
+        partition.located = b->operation == WEIR_SHARED_OBSERVE && !b->times && !b->ttls &&
                             locate(s, b->keys + v->from, n, partition.slot_refs);
         n = partition_keys(&partition, b->keys + v->from, n, s);
         v->last = v->from + n == b->n;

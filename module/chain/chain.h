@@ -145,11 +145,34 @@ bool import_compact(struct chain *c, bool all);
 /* Bytes as RedisBloom's INFO commands report them. */
 uint64_t import_bytes(const struct chain *c);
 
-/* ---- SCANDUMP and LOADCHUNK of BF.* and CF.* ---- */
+/* ---- BF.*: bf.c, bf_create.c, bf_info.c; SCANDUMP and LOADCHUNK: chain_transfer.c ---- */
 
-int bf_scandump(struct rm_ctx *ctx, struct rm_string **argv, int argc);
-int bf_loadchunk(struct rm_ctx *ctx, struct rm_string **argv, int argc);
-int cf_scandump(struct rm_ctx *ctx, struct rm_string **argv, int argc);
-int cf_loadchunk(struct rm_ctx *ctx, struct rm_string **argv, int argc);
+rm_command_function bf_scandump, bf_loadchunk, bf_reserve, bf_insert, bf_info, bf_debug, bf_card;
+
+/* Create the filter of a missing key, and replicate its parameters and seed. NULL after an error
+ * reply. */
+struct chain *bf_create(struct rm_ctx *ctx, struct rm_string *name, struct opened *o,
+                        const struct chain_request *request);
+
+/* The parameters of a filter that BF.ADD creates. */
+struct chain_request bf_request(void);
+
+/* Add n items and reply with an array of them, which ends at the first that cannot be added.
+ * Returns the number of items processed. */
+size_t bf_add_items(struct rm_ctx *ctx, struct chain *c, struct rm_string **items, size_t n);
+
+/* Reply with an error in the dialect that is set; `text` is RedisBloom's. */
+int bf_refuse(struct rm_ctx *ctx, const char *text);
+
+/* ---- CF.*: cf.c, cf_insert.c
+ *
+ * The cuckoo filters of the library have buckets of four slots and at most 500 moves. BUCKETSIZE
+ * and MAXITERATIONS are stored and reported by CF.INFO, but not used. ---- */
+
+rm_command_function cf_scandump, cf_loadchunk, cf_reserve, cf_add, cf_addnx, cf_insert, cf_insertnx;
+
+/* Hash an item for a chain; look it up. */
+struct weir_key cf_hash(const struct chain *c, const struct rm_string *item);
+bool cf_has(const struct chain *c, struct weir_key key);
 
 #endif

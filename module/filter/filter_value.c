@@ -21,7 +21,8 @@ struct filter_value *filter_value_of(weir_filter *w, uint64_t bytes)
     f->bytes = server_bytes(f) + bytes;
     weir_spec_traits(WEIR_KIND_FILTER, spec, &traits, NULL);
     f->fixed = !(traits & WEIR_CAN_OBSERVE);
-    f->timed = weir_spec_get(spec, "span", span, sizeof span) > 0;
+    f->expires = traits & WEIR_CAN_TTL;
+    f->timed = f->expires || weir_spec_get(spec, "span", span, sizeof span) > 0;
     return f;
 }
 

@@ -9,6 +9,8 @@
 struct observe_request {
     struct items items;
     bool at, once;
+    bool has_ttl; /* one for all items */
+    uint64_t ttl;
     bool no_create; /* a missing key is an error */
     uint64_t now;
     struct once_command command;
@@ -25,6 +27,12 @@ static const char *parse(struct observe_request *r, struct rm_string **argv, int
                 return "invalid time after AT; expected milliseconds since 1970";
             r->items.latest = r->now;
             r->at = true;
+        } else if (arg_is(argv[i], "TTL")) {
+            if (i + 1 == argc || !arg_u64(argv[++i], &r->ttl))
+                return "invalid time after TTL; expected milliseconds";
+            r->has_ttl = true;
+        } else if (arg_is(argv[i], "TTLS")) {
+            r->items.has_ttls = true;
         } else if (arg_is(argv[i], "ONCE")) {
             if (i + 2 >= argc || !arg_u64(argv[i + 2], &r->command.number))
                 return "ONCE needs a producer name and a request number";
@@ -44,6 +52,8 @@ static const char *parse(struct observe_request *r, struct rm_string **argv, int
             break;
         }
     }
+    if (r->has_ttl && r->items.has_ttls)
+        return "TTL and TTLS exclude each other";
     r->items.may_lack = r->at; /* AT alone sets the time */
     return items_take(&r->items, argv + i, argc - i);
 }
@@ -114,25 +124,37 @@ static void show(struct rm_ctx *ctx, struct filter_value *f, const struct observ
                  uint8_t *bits)
 {
     struct weir_key keys[ITEMS_AT_ONCE];
-    uint64_t times[ITEMS_AT_ONCE];
+    uint64_t times[ITEMS_AT_ONCE], ttls[ITEMS_AT_ONCE];
     uint8_t verdicts[ITEMS_AT_ONCE];
     size_t n;
 
+    for (size_t i = 0; r->has_ttl && i < ITEMS_AT_ONCE; i++)
+        ttls[i] = r->ttl;
     rm.ReplyWithArray(ctx, (long)r->items.n);
     for (size_t i = 0; i < r->items.n; i += n) {
         n = r->items.n - i < ITEMS_AT_ONCE ? r->items.n - i : ITEMS_AT_ONCE;
         items_keys(&r->items, i, n, f->w, keys);
         items_times(&r->items, i, n, times);
-        if (r->items.timed)
-            weir_observe_many_at(f->w, keys, times, n, verdicts);
-        else
-            weir_observe_many(f->w, keys, n, verdicts);
+        items_ttls(&r->items, i, n, ttls);
+        weir_observe_many_ttl(f->w, keys, r->items.timed ? times : NULL,
+                              r->has_ttl || r->items.has_ttls ? ttls : NULL, n, verdicts);
         for (size_t j = 0; j < n; j++) {
             rm.ReplyWithLongLong(ctx, verdicts[j]);
             if (bits)
                 bits[(i + j) / 8] |= (uint8_t)(verdicts[j] << (i + j) % 8);
         }
     }
+}
+
+/* Does the filter have TTLs, or the one that would be created? */
+static bool can_expire(const struct filter_value *f)
+{
+    uint64_t traits = 0;
+
+    if (f)
+        return f->expires;
+    weir_spec_traits(WEIR_KIND_FILTER, settings_now()->spec, &traits, NULL);
+    return traits & WEIR_CAN_TTL;
 }
 
 /* Verbatim, with the time that was used. */
@@ -164,6 +186,11 @@ int command_observe(struct rm_ctx *ctx, struct rm_string **argv, int argc)
         return key_refuse(ctx, &o);
     if (f && f->fixed) {
         reply_error(ctx, WEIRUNSUPPORTED, "the filter is fixed (weir build --fixed); use WEIR.ASK");
+        return key_close(&o);
+    }
+    if ((r.has_ttl || r.items.has_ttls) && (f || !r.no_create) && !can_expire(f)) {
+        reply_error(ctx, WEIRUNSUPPORTED,
+                    "the filter has no TTLs; create it with ttl=, for example ttl=1m-2h");
         return key_close(&o);
     }
     if (r.once && was_answered(ctx, f, &r))

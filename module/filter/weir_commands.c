@@ -10,10 +10,10 @@
 
 /* ---- items ---- */
 
-/* Arguments per item: its time, its importance, the item. */
+/* Arguments per item: its time, its TTL, its importance, the item. */
 static size_t words_of(const struct items *items)
 {
-    return 1 + (size_t)items->timed + (size_t)items->weighted;
+    return 1 + (size_t)items->timed + (size_t)items->has_ttls + (size_t)items->weighted;
 }
 
 static const struct rm_string *item(const struct items *items, size_t i)
@@ -36,13 +36,16 @@ const char *items_take(struct items *items, struct rm_string **argv, int argc)
     if (argc == 0)
         return items->may_lack ? NULL : "no item";
     if ((size_t)argc % words != 0)
-        return items->timed ? "TIMED needs a time before each item"
-                            : "WEIGHTED needs an importance before each item";
+        return items->timed      ? "TIMED needs a time before each item"
+               : items->has_ttls ? "TTLS needs a TTL before each item"
+                                 : "WEIGHTED needs an importance before each item";
     for (size_t i = 0; i < items->n; i++) {
         if (items->timed && !arg_u64(argv[words * i], &value))
             return "invalid time; expected milliseconds since 1970";
         if (items->timed && value > items->latest)
             items->latest = value;
+        if (items->has_ttls && !arg_u64(argv[words * i + items->timed], &value))
+            return "invalid TTL; expected milliseconds";
         if (items->weighted && !importance(items, i, &value))
             return "invalid importance; expected 0 to 4294967295";
         if (items->hashed && arg_bytes(item(items, i)).size != 16)
@@ -55,6 +58,12 @@ void items_times(const struct items *items, size_t from, size_t n, uint64_t *tim
 {
     for (size_t i = 0; items->timed && i < n; i++)
         arg_u64(items->argv[words_of(items) * (from + i)], &times[i]);
+}
+
+void items_ttls(const struct items *items, size_t from, size_t n, uint64_t *ttls)
+{
+    for (size_t i = 0; items->has_ttls && i < n; i++)
+        arg_u64(items->argv[words_of(items) * (from + i) + items->timed], &ttls[i]);
 }
 
 void items_keys(const struct items *items, size_t from, size_t n, const weir_filter *w,
@@ -227,7 +236,8 @@ const struct module_command commands_weir[] = {
      "Creates a filter from a spec", "O(memory of the filter)", "spec !NX?"},
     {"weir.observe", command_observe, "write deny-oom fast", -3, KEY_CHANGE,
      "Returns 1 for each item that was seen before, else 0, and records it", "O(items)",
-     "!NOCREATE? AT=#milliseconds? ONCE=producer,#number? !TIMED? !WEIGHTED? !HASHED? !ITEMS? item+"},
+     "!NOCREATE? AT=#milliseconds? TTL=#milliseconds? ONCE=producer,#number? !TIMED? !TTLS? !WEIGHTED? !HASHED? "
+     "!ITEMS? item+"},
     {"weir.ask", command_ask, "readonly fast", -3, KEY_READ,
      "Returns 1 for each item that was seen before, else 0", "O(items)", "!HASHED? !ITEMS? item+"},
     {"weir.forget", command_forget, "write fast", -3, KEY_CHANGE,

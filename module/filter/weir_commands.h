@@ -15,7 +15,8 @@ struct filter_value {
     struct value is;
     weir_filter *w;
     uint64_t bytes;    /* of memory, as the allocator counts it */
-    bool timed;        /* it has span=, so it needs the time */
+    bool timed;        /* it has span= or ttl=, so it needs the time */
+    bool expires;      /* it has ttl= */
     bool fixed;        /* it accepts no keys (weir build --fixed) */
     struct once *once; /* NULL: no producer so far */
 };
@@ -24,13 +25,14 @@ struct filter_value {
  * closed. */
 struct filter_value *filter_value_of(weir_filter *w, uint64_t bytes);
 
-/* ---- items of a command: bytes or hashes, with or without time and importance ---- */
+/* ---- items of a command: bytes or hashes, with or without time, TTL and importance ---- */
 
 struct items {
     struct rm_string **argv;
     size_t n;
     bool hashed;     /* 16 bytes each: lo and hi of struct weir_key, little-endian */
     bool timed;      /* a time in milliseconds before each */
+    bool has_ttls;   /* a TTL in milliseconds before each, after its time */
     bool weighted;   /* an importance before each */
     bool may_lack;   /* having no items is valid */
     uint64_t latest; /* the highest of their times */
@@ -44,8 +46,9 @@ const char *items_take(struct items *items, struct rm_string **argv, int argc);
 void items_keys(const struct items *items, size_t from, size_t n, const weir_filter *w,
                 struct weir_key *keys);
 
-/* Their times, if they have any. */
+/* Their times and TTLs, if they have any. */
 void items_times(const struct items *items, size_t from, size_t n, uint64_t *times);
+void items_ttls(const struct items *items, size_t from, size_t n, uint64_t *ttls);
 
 /* A hash of all of them. */
 uint64_t items_print(const struct items *items);

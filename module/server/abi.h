@@ -167,7 +167,8 @@ struct rm_command_info {
 
 /* ---- the calls ---- */
 
-typedef int (*rm_command_call)(struct rm_ctx *ctx, struct rm_string **argv, int argc);
+typedef int rm_command_function(struct rm_ctx *ctx, struct rm_string **argv, int argc);
+typedef rm_command_function *rm_command_call;
 typedef void (*rm_info_call)(struct rm_info *info, int for_crash_report);
 typedef void (*rm_free_call)(struct rm_ctx *ctx, void *data);
 typedef int (*rm_apply_call)(struct rm_ctx *ctx, void *data, struct rm_string **error);

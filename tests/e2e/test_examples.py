@@ -1,4 +1,4 @@
-"""Programs that use the installed library: those in examples/, and the one in README and the manual."""
+"""Programs that use the installed library: those in examples/, and the one in docs/tour.md and the manual."""
 import concurrent.futures
 import contextlib
 import os
@@ -32,7 +32,7 @@ ONCE = "".join(line + "\n" for line in unique(LINES))
 
 
 def test_readme_contains_the_command_that_compiles(installed, here):
-    readme = (SOURCE / "README.md").read_text()
+    readme = (SOURCE / "docs/tour.md").read_text()
     assert "`make install`, then `cc once.c $(pkg-config --cflags --libs weir)`" in readme
     (here / "once.c").write_text(next(b for b in re.findall(r"```c\n(.*?)```", readme, re.S) if "weir_open" in b))
     assert run(installed, installed.compile("once.c", here / "once"), TEXT) == ONCE

@@ -1,14 +1,20 @@
 """weir dedup --near: verdicts compared with exact Jaccard similarities in Python, the same for any number of threads and
 after kill -9; options that make no sense are refused."""
+import collections
 import json
+import os
+import pathlib
 import random
+import re
+import shutil
 import signal
 import subprocess
 import time
+import unicodedata
 
 import pytest
 
-from conftest import LONG, QUICK, WEIR, refused, run
+from conftest import LONG, QUICK, RACES_SEEN, SANITIZED, WEIR, refused, run, statistics
 
 NEAR = ["dedup", "--near", "0.8", "--seed", "1", "-k", "/text"]
 
@@ -172,3 +178,113 @@ def test_a_flood_of_drops_is_reported(here, action):
         (["--seed", "x"], "--seed x"), (["--shingle", "17"], "from 1 to 16"), (["--parts", "line"], "--parts")]]])
 def test_what_makes_no_sense_is_refused(here, options, saying):
     refused("dedup", *options, input="a\n", saying=saying)
+
+
+BUILD = pathlib.Path(WEIR).parent.parent
+
+
+@pytest.mark.skipif(SANITIZED or RACES_SEEN or not shutil.which("cc"), reason="needs a compiler, and a library without sanitizers")
+def test_the_program_of_the_page_runs(here):
+    page = (pathlib.Path(os.environ["WEIR_SOURCE"]) / "docs/near.md").read_text()
+    (here / "lines.c").write_text(re.search(r"```c\n(.*?)```", page, re.S)[1])
+    subprocess.run(["cc", "-Wall", "-Wextra", "-Werror", f"-I{os.environ['WEIR_SOURCE']}/include", "-o", "lines", "lines.c",
+                    f"-L{BUILD}/near", f"-L{BUILD}/lib", f"-Wl,-rpath,{BUILD}/near:{BUILD}/lib", "-lweir-near", "-lweir"], check=True)
+    text = "one two three four five six seven eight\nother words\nONE, two three four five -- six seven eight!\n"
+    assert subprocess.run(["./lines"], input=text, text=True, capture_output=True, check=True).stdout == "3 resembles 1: 1.00\n"
+
+
+# ---- real documents ----
+
+SOURCE = pathlib.Path(os.environ["WEIR_SOURCE"])
+DOCUMENTS = {"source": (SOURCE, [".md", ".c", ".h", ".py", ".build"]), "debian": (pathlib.Path("/usr/share/doc"), [])}
+DOCUMENT_MAX = 20_000  # bytes
+
+
+def words_of(text):
+    return re.findall(r"[^\W_]+", unicodedata.normalize("NFC", text.casefold()))
+
+
+def is_text(data):
+    return 200 <= len(data) and b"\0" not in data and data.isascii()
+
+
+def read_documents(folder, endings):
+    """The texts of a directory, in an order that does not depend on the file system."""
+    texts = []
+    for path in sorted(folder.rglob("*")):
+        hidden = {"build", ".git"} & set(path.relative_to(folder).parts)
+        if path.is_file() and not path.is_symlink() and not hidden and (not endings or path.suffix in endings):
+            data = path.read_bytes()[:DOCUMENT_MAX]
+            texts += [data.decode()] if is_text(data) else []
+    return texts
+
+
+def edited(text, pick):
+    """A text with between 0.03 and 6 % of its words changed, or once in ten times without one of its paragraphs."""
+    if pick.random() < 0.1:
+        paragraphs = text.split("\n\n")
+        del paragraphs[pick.randrange(len(paragraphs))]
+        return "\n\n".join(paragraphs)
+    words = text.split(" ")
+    for _ in range(max(1, int(10 ** pick.uniform(-3.5, -1.2) * len(words)))):
+        words[pick.randrange(len(words))] = pick.choice(["changed", "", "two words", f"number{pick.randrange(99)}"])
+    return " ".join(words)
+
+
+class Judged:
+    """Verdicts of a run, each with the highest exact similarity to a text that passed before."""
+
+    def __init__(self, texts, *options):
+        rows = "".join(json.dumps({"text": text}) + "\n" for text in texts)
+        verdicts = run(*NEAR, *options, "-q", "--words", "N,S", input=rows).lines
+        sets = [shingles(words_of(text)) for text in texts]
+        frequency, index, passed = collections.Counter(x for s in sets for x in s), collections.defaultdict(list), []
+        self.rows = []
+        for mine, verdict in zip(sets, verdicts):
+            # Texts of similarity 0.7 share one of the rarest 3 in 10 shingles.
+            rare = sorted(mine, key=lambda x: (frequency[x], x))[: int(0.3 * len(mine)) + 2]
+            near = [passed[i] for i in {i for x in rare for i in index[x]} if 0.69 * len(mine) < len(passed[i]) < len(mine) / 0.69]
+            self.rows.append((max((jaccard(mine, other) for other in near), default=0), verdict == "S"))
+            if verdict == "N":
+                for x in rare:
+                    index[x].append(len(passed))
+                passed.append(mine)
+
+    def count(self, low, high=1.1, dropped=None):
+        return sum(low <= j < high and dropped in (None, is_dropped) for j, is_dropped in self.rows)
+
+
+@statistics
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_recall_and_precision_on_documents(name):
+    originals, pick = read_documents(*DOCUMENTS[name]), random.Random(8)
+    if len(originals) < 300:
+        pytest.skip(f"needs 300 documents in {DOCUMENTS[name][0]}")
+    originals = pick.sample(originals, min(len(originals), 1500))
+    texts = originals + [edited(pick.choice(originals), pick) for _ in range(2000)]
+    pick.shuffle(texts)
+    judged = Judged(texts)
+    relevant, dropped = judged.count(0.8), judged.count(0, dropped=True)
+    recall, precision = judged.count(0.8, dropped=True) / relevant, judged.count(0.8, dropped=True) / dropped
+    print(f"{len(texts)} texts, {relevant} near-duplicates: recall {recall:.4f}, precision {precision:.4f}")
+    assert relevant > len(texts) / 5
+    error = (0.04 * 0.96 / relevant) ** 0.5  # the sample of the source changes with each commit
+    assert recall >= 0.96 - 2 * error and precision >= 0.97 - 2 * error, (recall, precision)
+    assert judged.count(0, 0.7, dropped=True) <= 0.001 * len(texts)
+
+
+@statistics
+def test_false_drops_stay_rare_far_beyond_the_capacity():
+    """Passages of the source's documents, ten times the 496 texts that 64K hold."""
+    pick, pool = random.Random(9), [text.split() for text in read_documents(*DOCUMENTS["source"])]
+    texts = []
+    for _ in range(5000):
+        words = pick.choice(pool)
+        begin = pick.randrange(max(1, len(words) - 150))
+        texts.append(" ".join(words[begin : begin + pick.randrange(60, 150)]))
+    judged = Judged(texts, "-m", "64K")
+    for tenth in range(10):
+        rows = judged.rows[tenth * 500 : tenth * 500 + 500]
+        new = [is_dropped for j, is_dropped in rows if j < 0.8]
+        assert len(new) > 300 and sum(new) <= 0.02 * len(new), (tenth, sum(new), len(new))
+    assert judged.count(0, 0.7, dropped=True) <= 5

@@ -1,10 +1,14 @@
-"""Everything in README works as printed: the C example, the shell commands, the picture and the table."""
+"""README and the tour work as printed: the C example, the shell commands, the picture, the figures and the table."""
 import gzip
+import importlib.machinery
+import importlib.util
+import json
 import os
 import re
 import shutil
 import sqlite3
 import subprocess
+import sys
 import xml.etree.ElementTree
 from pathlib import Path
 
@@ -15,10 +19,11 @@ from conftest import SANITIZED, WEIR
 SOURCE = Path(os.environ["WEIR_SOURCE"])
 BUILD = Path(WEIR).parent.parent
 README = (SOURCE / "README.md").read_text()
+TOUR = (SOURCE / "docs" / "tour.md").read_text()
 
 
 def block(language, having):
-    return next(b for b in re.findall(rf"```{language}\n(.*?)```", README, re.S) if having in b)
+    return next(b for b in re.findall(rf"```{language}\n(.*?)```", TOUR, re.S) if having in b)
 
 
 @pytest.mark.skipif(not shutil.which("cc"), reason="no C compiler")
@@ -87,7 +92,24 @@ def test_the_shell_commands_do_what_they_claim(here):
     assert (here / "bad.weir").stat().st_size < 4096
 
 
-# ---- the picture and the table ----
+def test_the_readme_has_commands_of_the_tour():
+    lines = next(b for b in re.findall(r"```sh\n(.*?)```", README, re.S) if "weir dedup" in b).splitlines()
+    assert len(lines) == 5 and {line.split("  #")[0].strip() for line in lines} <= set(SHELL)
+
+
+# ---- the picture, the figures and the table ----
+
+def test_the_figures_are_those_that_were_measured(here):
+    """docs/figures.tsv contains them; what does not depend on the machine is measured here."""
+    loader = importlib.machinery.SourceFileLoader("readme_figures", str(SOURCE / "scripts" / "readme-figures"))
+    script = importlib.util.module_from_spec(importlib.util.spec_from_loader("readme_figures", loader))
+    sys.dont_write_bytecode = True
+    loader.exec_module(script)
+    plan = subprocess.run([WEIR, "plan", "-q", "--format", "json", "-a", "recent", "-m", "64M", "-e", "0.1%"], check=True, capture_output=True)
+    values = script.figures(TOUR, json.loads(plan.stdout)[0]["remembered"])
+    assert script.saved() == values and len(values) > 15
+    assert script.with_figures(README, values) == README
+
 
 def curves(svg):
     """The paths of the curves; text and colours depend on gnuplot and the page."""
@@ -131,5 +153,5 @@ def test_the_table_is_that_of_the_benchmark(here):
                           capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     told = [row.groups() for row in ROW.finditer(done.stdout)]
-    assert len(told) == 5 and told == [row.groups() for row in ROW.finditer(README)]
+    assert len(told) == 5 and told == [row.groups() for row in ROW.finditer(TOUR)]
     assert [line for line in done.stdout.splitlines()[2:] if float(line.split("|")[-2]) > 0.002] == []

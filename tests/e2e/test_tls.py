@@ -11,7 +11,7 @@ import pytest
 
 from certificates import Certificates
 from conftest import refused, run, unique
-from servers import Mute, Redis, Scripted, free_port
+from servers import Mute, Postgres, Redis, Scripted, free_port
 
 HERE = "DNS:localhost,IP:127.0.0.1"
 PASSWORD = "open sesame"
@@ -24,7 +24,8 @@ def certificates(tmp_path_factory):
     made = Certificates(tmp_path_factory.mktemp("certificates"))
     made.signed("good", HERE)
     made.signed("expired", HERE, days=-1)
-    made.signed("other", "DNS:a.example,IP:10.0.0.1,DNS:b.example,DNS:c.example")
+    made.signed("other", "email:x@a.example,URI:http://a.example,otherName:1.2.3.4;UTF8:x,RID:1.2.3.4,DNS:a.example,"
+                         "IP:10.0.0.1,IP:::1,DNS:c.example")
     made.signed("client", "DNS:client")
     made.self_signed("self", HERE)
     return made
@@ -157,6 +158,58 @@ def test_the_client_sends_the_name_of_the_host(certificates, tmp_path):
         server.wait()
 
 
+# ---- PostgreSQL, by libpq ----
+
+class TlsPostgres(Postgres):
+    """Accepts TLS, with this certificate."""
+
+    def __init__(self, certificates, name):
+        self.certificates, self.name = certificates, name
+        super().__init__()
+        self.load("t", ["a", "b"])
+
+    def command(self):
+        for end in ".pem", ".key":
+            copy = os.path.join(self.directory, "server" + end)
+            shutil.copy(self.certificates.path(self.name + end), copy)
+            os.chmod(copy, 0o600)
+            if self.as_user:
+                os.chown(copy, *[getattr(os.stat(self.data), field) for field in ("st_uid", "st_gid")])
+        server = os.path.join(self.directory, "server")
+        return [*super().command(), "-c", "ssl=on", "-c", f"ssl_cert_file={server}.pem", "-c",
+                f"ssl_key_file={server}.key"]
+
+
+def test_sslmode_of_postgres(certificates, tmp_path):
+    """As docs/screens.md describes it."""
+    ask = ["check", "-q", "--retries", 0, "--store"]
+    trust = f"&sslrootcert={certificates.path('ca.pem')}"
+    distrust = f"&sslrootcert={certificates.path('self.pem')}"
+    for name, rejected in {"good": (), "other": ("verify-full",)}.items():
+        server = TlsPostgres(certificates, name)
+        try:
+            for mode in "disable", "prefer", "require", "verify-ca", "verify-full":
+                url = server.url(more=f"&sslmode={mode}" + trust * mode.startswith("verify"))
+                if mode in rejected:
+                    refused(*ask, url, input="a\nc\n", saying='does not match host name "127.0.0.1"')
+                else:
+                    assert run(*ask, url, input="a\nc\n").lines == ["a"], mode
+                if mode.startswith("verify"):
+                    refused(*ask, server.url(more=f"&sslmode={mode}" + distrust), input="a\n",
+                            saying="certificate verify failed")
+        finally:
+            server.close()
+    plain = Postgres()
+    try:
+        plain.load("t", ["a"])
+        assert run(*ask, plain.url(more="&sslmode=prefer"), input="a\n").lines == ["a"]
+        for mode in "require", "verify-full":
+            refused(*ask, plain.url(more=f"&sslmode={mode}" + trust * (mode != "require")), input="a\n",
+                    saying="server does not support SSL, but SSL was required")
+    finally:
+        plain.close()
+
+
 # ---- failed handshakes ----
 
 def test_an_expired_certificate(start, fails):
@@ -164,7 +217,7 @@ def test_an_expired_certificate(start, fails):
 
 
 def test_a_certificate_for_other_hosts(start, fails):
-    fails(start("other").url(), "its certificate is for a.example, 10.0.0.1, b.example, ..., not for 127.0.0.1")
+    fails(start("other").url(), "its certificate is for a.example, 10.0.0.1, ::1, ..., not for 127.0.0.1")
 
 
 def test_a_self_signed_certificate(start, fails):

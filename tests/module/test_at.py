@@ -279,6 +279,18 @@ def test_times_of_records(url, tmp_path, shards):
     assert run("dedup", *how, "--at", url(), path).stdout == alone and 701 < alone.count(b"\n") < 60000
 
 
+@pytest.mark.parametrize("timed", [True, False])
+def test_ttls_of_records(url, tmp_path, timed):
+    path = tmp_path / "cached.txt"
+    path.write_bytes(b"".join(b"%d k%d %d %d\n" % (1_600_000_000 + i * 7 // 3, i * i % 701, 60 + i * 13 % 7000, i % 51)
+                              for i in range(60000)))
+    how = ["-k", 2, "--ttl", 3, "-i", 4, "-S", "ttl=1m-2h", "-S", "importance=1-50", "-d", " ", "-m", "64K", "--seed", 2,
+           "--shards", 5, *(["--time", 1] if timed else [])]
+    alone = run("dedup", "-q", *how, path).stdout
+    assert run("dedup", "-q", *how, "--at", url(), path).stdout == alone
+    assert alone.count(b"\n") > 420 if timed else alone.count(b"\n") == 351  # of 351 keys, some expire
+
+
 def test_the_clocks_of_servers(url, r):
     how = ["--once-per", "1h", "--at", url()]
     assert run("dedup", *how, input="a\nb\na\n").stdout == b"a\nb\n"

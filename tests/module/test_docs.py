@@ -1,4 +1,4 @@
-"""The examples of docs/module.md and README.md match their output, in order."""
+"""The examples of docs/module.md and docs/tour.md match their output, in order."""
 import os
 import pathlib
 import re
@@ -23,7 +23,7 @@ def test_every_example_gives_what_it_says(server, r):
         pytest.skip("redis-cli is not here; scripts/setup test installs it with redis-server")
     found = list(examples(PAGE))
     assert len(found) > 30
-    found += examples(SOURCE / "README.md")
+    found += examples(SOURCE / "docs/tour.md")
     for command, expected in found:
         told = subprocess.run(["redis-cli", "--no-raw", "-p", str(server.port), *shlex.split(command)],
                               capture_output=True, text=True, check=True).stdout

@@ -192,6 +192,37 @@ def test_items_may_have_a_time_each(r):
     refused(r, "WEIR.OBSERVE", "one", "TIMED", saying="no item")
 
 
+def test_items_may_have_a_ttl(r):
+    """One TTL for all, or one each; with times and importances."""
+    for key in "one", "each", "all":
+        r("WEIR.CREATE", key, "recent memory=64K ttl=1m-2h importance=1-50 seed=1")
+    shown = [(1000 + 7000 * i, 60000 + 3000 * (i * 7 % 20), 1 + i % 50, f"k{i * i % 11}") for i in range(60)]
+    each = [r("WEIR.OBSERVE", "each", "AT", time, "TTL", ttl, "WEIGHTED", weight, item)[0]
+            for time, ttl, weight, item in shown]
+    words = [word for row in shown for word in row]
+    assert r("WEIR.OBSERVE", "one", "TIMED", "TTLS", "WEIGHTED", *words) == each
+    assert 0 < sum(each) < 60 - 6, "some of the 6 keys expire"
+    assert r("WEIR.INFO", "one", "OBSERVED") == r("WEIR.INFO", "each", "OBSERVED")
+    assert r("WEIR.OBSERVE", "all", "AT", 1000, "TTL", 60000, "WEIGHTED", 5, "a", 7, "b") == [0, 0]
+    assert r("WEIR.OBSERVE", "all", "AT", 46000, "TTLS", "WEIGHTED", 0, 5, "a", 0, 7, "b") == [1, 1]
+    assert r("WEIR.OBSERVE", "all", "AT", 61000, "TTLS", "WEIGHTED", 0, 5, "a", 0, 7, "b") == [0, 0]
+    assert r("WEIR.OBSERVE", "all", "WEIGHTED", 5, "a", 5, "a") == [0, 1]
+
+
+def test_wrong_ttls_are_refused_and_change_nothing(r):
+    r("WEIR.CREATE", "f", "recent memory=64K ttl=1m-2h seed=1")
+    r("WEIR.CREATE", "g", "recent memory=64K span=1m seed=1")
+    before = r("DUMP", "f"), r("DUMP", "g")
+    refused(r, "WEIR.OBSERVE", "f", "TTL", "soon", "a", saying="ERR invalid time after TTL")
+    refused(r, "WEIR.OBSERVE", "f", "TTL", -1, "a", saying="ERR invalid time after TTL")
+    refused(r, "WEIR.OBSERVE", "f", "TTLS", 1, "a", "soon", "b", saying="ERR invalid TTL")
+    refused(r, "WEIR.OBSERVE", "f", "TTLS", 1, "a", 2, saying="TTLS needs a TTL before each item")
+    refused(r, "WEIR.OBSERVE", "f", "TTL", 1, "TTLS", 1, "a", saying="exclude each other")
+    refused(r, "WEIR.OBSERVE", "g", "TTL", 1, "a", saying="WEIRUNSUPPORTED the filter has no TTLs")
+    refused(r, "WEIR.OBSERVE", "none", "TTLS", 1, "a", saying="WEIRUNSUPPORTED the filter has no TTLs")
+    assert (r("DUMP", "f"), r("DUMP", "g")) == before and r("EXISTS", "none") == 0
+
+
 # ---- ONCE ----
 
 def test_a_retry_gets_the_first_answer_and_changes_nothing(r):

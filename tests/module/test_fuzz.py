@@ -10,10 +10,11 @@ from test_load import caught_up
 from test_survival import digests, wait
 
 KEYS = [f"k{i}" for i in range(12)]
-SPECS = ["recent memory=4K", "recent memory=4K span=1s", "recent memory=2K importance=log", "bloom memory=4K",
+SPECS = ["recent memory=4K", "recent memory=4K span=1s", "recent memory=2K importance=log",
+         "recent memory=2K ttl=1s-9s importance=log", "bloom memory=4K",
              "counting memory=4K", "cuckoo capacity=100", "sbf memory=2K", "", "recent memory=1E", "bloom memory=0",
              "fuse capacity=10", "recent memory=4K seed=1", "nonsense", "recent memory=-1 span=x", "a" * 600]
-WORDS = ["AT", "ONCE", "WEIGHTED", "TIMED", "HASHED", "ITEMS", "NOCREATE", "NX", "CHUNK", "CAPACITY", "ERROR", "EXPANSION",
+WORDS = ["AT", "TTL", "TTLS", "ONCE", "WEIGHTED", "TIMED", "HASHED", "ITEMS", "NOCREATE", "NX", "CHUNK", "CAPACITY", "ERROR", "EXPANSION",
          "NONSCALING", "SEED", "TIGHTENING", "VALIDATESCALETO", "BUCKETSIZE", "MAXITERATIONS", "WEIGHTS", "WITHCOUNT",
          "p", "capacity", "spec", "memory", "", "a", "b", "c", "\0", "a\0b", "x" * 300]
 NUMBERS = [0, 1, 2, 3, 8, 10, 100, 1000, -1, .5, .01, 1e-9, .999999, 1.0, 65535, 65536, 2**31, 2**32 - 1, 2**32, 2**40, 2**53,

@@ -172,6 +172,23 @@ def test_growth_that_the_limit_stops_is_not_replicated(start):
     assert s("DEBUG", "DIGEST-VALUE", "b") == r("DEBUG", "DIGEST-VALUE", "b")
 
 
+def test_replicas_receive_times_and_ttls(start):
+    """Also those that the master chose: its bytes and the replica's are equal."""
+    master, replica = start(), start()
+    r, s = master.client(), replica.client()
+    s("REPLICAOF", "127.0.0.1", master.port)
+    while b"master_link_status:up" not in s("INFO", "replication"):
+        time.sleep(.02)
+    r("WEIR.CREATE", "f", "recent memory=2K ttl=4ms-900ms importance=log")
+    for i in range(600):
+        r("WEIR.OBSERVE", "f", "TTL", i * 7 % 950, i * i % 97)
+        r("WEIR.OBSERVE", "f", "TTLS", "WEIGHTED", i, i, f"a{i}", 3 * i % 600, 9, i * i % 89)
+        r("WEIR.OBSERVE", "f", "plain", i)
+    r("WAIT", 1, 10000)
+    assert s("DEBUG", "DIGEST-VALUE", "f") == r("DEBUG", "DIGEST-VALUE", "f")
+    assert s("DUMP", "f") == r("DUMP", "f")
+
+
 def test_maxmemory(start):
     server = start(options=("--maxmemory", "8mb"))
     r = server.client()

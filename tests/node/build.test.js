@@ -19,6 +19,7 @@ test('the built package installs and runs', { skip: !hasNpm && 'npm is missing' 
   fs.rmSync(path.join(inTree, 'weir.node'), { force: true });
   const missing = spawnSync('node', ['-e', 'require(".")'], { cwd: inTree, encoding: 'utf8' });
   assert.match(missing.stderr, /run 'npm run build' in bindings\/node/);
+  assert.notEqual(spawnSync('npm', ['pack', '--offline'], { cwd: inTree }).status, 0);
 
   execFileSync('npm', ['run', 'build', '--offline'], { cwd: inTree });
   const needed = execFileSync('readelf', ['-dW', path.join(inTree, 'weir.node')], { encoding: 'utf8' });

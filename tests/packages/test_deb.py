@@ -102,14 +102,14 @@ def library(root):
 
 
 def headers(root):
-    (root / "tmp/once.c").write_text(block("README.md", "c", "weir_open"))
+    (root / "tmp/once.c").write_text(block("docs/tour.md", "c", "weir_open"))
     assert inside(root, "cd /tmp && cc once.c $(pkg-config --cflags --libs weir) -o once && ./once && rm once once.c",
                   "b\na\nb\n") == "b\na\n"
 
 
 def command(root):
     (root / "tmp/access.log").write_text("a\na\nb\n")
-    first = block("README.md", "sh", "weir dedup").splitlines()[0].split("  #")[0]
+    first = block("docs/tour.md", "sh", "weir dedup").splitlines()[0].split("  #")[0]
     assert inside(root, f"cd /tmp && {first} && cat once.log && rm once.log access.log") == "a\nb\n"
 
 
@@ -130,8 +130,9 @@ def sql(root):
 
 def postgres(root):
     code, prints = re.search(r"```sql\n(.*?)```\n```\n(.*?)```", (SOURCE / "docs/postgres.md").read_text(), re.S).groups()
-    psql = "su postgres -c 'psql -qAtX -v ON_ERROR_STOP=1'"
-    said = inside(root, f"cd / && pg_ctlcluster 15 main start >&2 && {psql}; pg_ctlcluster 15 main stop >&2", code)
+    run = "cd /tmp && PATH=/usr/lib/postgresql/15/bin:$PATH && initdb -D data >&2 && pg_ctl -D data -l data/log -w start >&2"
+    psql = "psql -h /var/run/postgresql -qAtX -v ON_ERROR_STOP=1; pg_ctl -D data -m fast stop >&2; rm -r data"
+    said = inside(root, f"su postgres -c '{run} && {psql}'", code)
     assert said == prints
 
 

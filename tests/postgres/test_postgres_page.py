@@ -26,7 +26,7 @@ def test_an_example_prints_what_the_page_says(db, tmp_path, code, prints):
 
 
 def test_the_statement_of_the_readme_runs(db):
-    (statement,) = re.findall(r"^```\n(SELECT .*weir_has.*\n)```", (SOURCE / "README.md").read_text(), re.M)
+    (statement,) = re.findall(r"^```\n(SELECT .*weir_has.*\n)```", (SOURCE / "docs" / "tour.md").read_text(), re.M)
     db.rows("CREATE TABLE known AS SELECT 'a' AS host; CREATE TABLE log AS SELECT unnest(ARRAY['a', 'b', 'a']) AS host")
     assert db.rows(statement.replace("weir_agg(host)", "weir_agg(host, 'fuse fpr=1e-9')")) == ["b"]
 

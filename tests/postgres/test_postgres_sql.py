@@ -118,6 +118,16 @@ def test_a_lookup_in_a_parallel_plan_returns_the_same(db):
     assert alone == int(db.one(PARALLEL + sql)) and 33300 <= alone <= 33334
 
 
+def test_a_query_reads_a_stored_filter_once(db):
+    """A lookup that read it again would access its pages for each row."""
+    db.rows("CREATE TABLE f AS SELECT weir_agg(i) AS f FROM generate_series(1, 200000) i")
+    sql = "SELECT count(*) FROM f, generate_series(1, 3000) k WHERE f @> k"
+    plan = "\n".join(db.rows("EXPLAIN (ANALYZE, BUFFERS, COSTS OFF, FORMAT JSON) " + sql))
+    pages = int(db.one("SELECT pg_table_size('f') / 8192"))
+    top = json.loads(plan)[0]["Plan"]
+    assert pages > 25 and pages / 2 < top["Shared Hit Blocks"] + top["Shared Read Blocks"] < 3 * pages + 100
+
+
 def test_a_filter_of_several_shards_is_asked(db, tmp_path):
     keys = "".join(f"{i}\n" for i in range(5000)).encode()
     weir("build", "--fixed", "--shards", 4, "-o", tmp_path / "f", input=keys)
@@ -296,6 +306,13 @@ def test_the_extension_can_be_dropped_and_moved(db):
 def test_a_mistake_has_one_message(db, sql, message):
     said = db.failure(sql)
     assert said.startswith(message), said
+
+
+@pytest.mark.parametrize("call", ["weir_agg_add(NULL, 'a'::text)", "weir_merge_add(NULL, weir_agg('a'))", "weir_agg_combine(NULL, NULL)",
+                                  "weir_agg_pack(NULL)", "weir_agg_unpack('a', NULL)", "weir_agg_finish(NULL)", "weir_merge_finish(NULL)"])
+def test_the_functions_of_the_aggregates_cannot_be_called(db, call):
+    """Nothing but an aggregate has a value of the type internal."""
+    assert "does not exist" in db.failure(f"SELECT {call}")
 
 
 def test_a_filter_that_cannot_be_merged_is_refused_in_a_parallel_plan(db):

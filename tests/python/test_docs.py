@@ -1,4 +1,4 @@
-"""The examples of help(), docs/python.md and README.md match their output."""
+"""The examples of help(), docs/python.md and docs/tour.md match their output."""
 import doctest
 import os
 import pathlib
@@ -37,7 +37,7 @@ def test_everything_public_is_documented():
 
 
 def test_the_example_of_the_readme():
-    page = (pathlib.Path(os.environ["WEIR_SOURCE"]) / "README.md").read_text()
+    page = (pathlib.Path(os.environ["WEIR_SOURCE"]) / "docs" / "tour.md").read_text()
     (code,) = re.findall(r"^```python\n(.*?)^```", page, re.M | re.S)
     names = {"urls": ["/a", "/b", "/a"]}
     exec(code, names)

@@ -361,3 +361,45 @@ def test_the_warning_can_be_an_error():
         with pytest.raises(weir.SaturationWarning):
             f.update(range(10_000))
     assert f.stats().observed == 10_000  # recorded before it was raised
+
+
+# ---- TTLs ----
+
+@pytest.mark.parametrize("kind", [weir.Filter, weir.Shared])
+def test_keys_have_a_ttl_each(kind):
+    f = kind("memory=64K ttl=1m-2h importance=1-50 seed=1")
+    ttls = [60_000 + 1000 * i for i in range(1000)]
+    for form in (list, tuple, iter, lambda x: array.array("Q", x)):
+        f = kind("memory=64K ttl=1m-2h importance=1-50 seed=1")
+        keys = [str(i) for i in range(1000)]
+        assert sum(f.observe_many(keys, times=1000, ttl=form(ttls), importance=7)) == 0
+        assert list(f.observe_many(keys, times=1000 + 44_000, ttl=0)) == [True] * 1000
+        seen = list(f.observe_many(keys, times=1000 + 500_000, ttl=0))
+        assert not any(seen[:441]) and all(seen[620:])
+        assert not any(f.observe_many(keys, times=1000 + 1_060_000, ttl=0))
+
+
+def test_one_key_has_a_ttl():
+    one, many = (weir.Filter("memory=4K ttl=1m-2h seed=1") for _ in range(2))
+    for i in range(2000):
+        key, time, ttl = str(i * i % 97), 1000 * i, i * 7919 % 8_000_000
+        assert one.observe(key, time=time, ttl=ttl) == many.observe_many([key], times=[time], ttl=[ttl])[0]
+    assert one.tobytes() == many.tobytes()
+    assert one.observe("new") is False and one.observe("new", ttl=0) is True
+
+
+def test_wrong_ttls_raise():
+    f = weir.Filter("memory=4K ttl=1m-2h seed=1")
+    before = f.tobytes()
+    for bad, error in (-1, (OverflowError, ValueError)), (1.5, TypeError), ("1h", TypeError), (2**64, (OverflowError, ValueError)):
+        with pytest.raises(error):
+            f.observe("a", ttl=bad)
+        with pytest.raises(error):
+            f.observe_many(["a"], ttl=[bad])
+    with pytest.raises(ValueError):
+        f.observe_many(["a", "b"], ttl=[1])
+    plain = weir.Filter("memory=4K seed=1")
+    for call in (lambda: plain.observe("a", ttl=1), lambda: plain.observe_many(["a"], ttl=1), lambda: plain.update(["a"], ttl=[1])):
+        with pytest.raises(weir.Error, match="the filter has no TTLs; open it with ttl="):
+            call()
+    assert plain.stats().observed == 0

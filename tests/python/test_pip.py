@@ -37,7 +37,7 @@ def built(tmp_path_factory):
 
 
 def check_import(folder, tmp_path):
-    code = "import weir; f = weir.Filter(memory='64K'); print(f.observe('a'), f.observe('a'), weir.__file__)"
+    code = "import weir; f = weir.Filter(memory='64K'); print(f.observe('a'), weir.Near().observe('a') or f.observe('a'), weir.__file__)"
     said = run(sys.executable, "-c", code, env={"PYTHONPATH": str(folder)}, cwd=tmp_path)
     assert said.split() == ["False", "True", str(folder / "weir" / "__init__.py")]
 
@@ -84,7 +84,7 @@ def test_the_install_lines_of_the_page_work(source, tmp_path):
     block = next(b for b in re.findall(r"```sh\n(.*?)```", page, re.S) if "venv" in b)
     lines = [line for line in block.splitlines() if not line.startswith("sudo ")]
     assert "venv/bin/pip install ./bindings/python" in lines and "venv/bin/pip install ./bindings/python" in (source / "README.md").read_text()
-    for name in ("bindings", "lib", "include", "LICENSE"):
+    for name in ("bindings", "lib", "near", "include", "LICENSE"):
         (tmp_path / name).symlink_to(source / name)
     for line in lines:
         run("sh", "-c", line.replace("python3 -m venv", f"{sys.executable} -m venv"), cwd=tmp_path)

@@ -1,4 +1,4 @@
-"""docs/sql.md and README.md: the examples print what the page shows, in SQLite's shell."""
+"""docs/sql.md and docs/tour.md: the examples print what the page shows, in SQLite's shell."""
 import os
 import pathlib
 import re
@@ -10,7 +10,7 @@ import pytest
 from conftest import EXTENSION, WEIR
 
 SOURCE = pathlib.Path(os.environ["WEIR_SOURCE"])
-PAGES = (SOURCE / "docs/sql.md").read_text() + (SOURCE / "README.md").read_text()
+PAGES = (SOURCE / "docs/sql.md").read_text() + (SOURCE / "docs/tour.md").read_text()
 EXAMPLES = re.findall(r"^```sql\n(.*?)^```\n```\n(.*?)^```", PAGES, re.M | re.S)
 
 

@@ -228,9 +228,9 @@ static void unknown_parameters_list_the_known_ones(void **state)
                                       "fpr, k, hash, seed");
     assert_refused("bsbfsd fpr=0.1",
                    "bsbfsd has no parameter 'fpr'; it takes memory, k, hash, seed");
-    assert_refused(
-        "=5", "recent has no parameter ''; it takes memory, fpr, window, span, refresh, width, "
-              "slots, importance, enter, hash, seed");
+    assert_refused("=5",
+                   "recent has no parameter ''; it takes memory, fpr, window, span, ttl, expire, "
+                   "refresh, width, slots, importance, enter, hash, seed");
     assert_refused("apbf cell=2", "apbf has no parameter 'cell'; it takes memory, fpr, k, window, "
                                   "slices, hash, seed");
     assert_refused("ibf-h p-star=1", "ibf-h has no parameter 'p-star'; it takes memory, fpr, k, "

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "pipe/csv.h"
-#include "pipe/pick.h"
+#include "pick/pick.h"
 #include "pipe/scan.h"
 
 #define SIZE 600

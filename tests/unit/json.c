@@ -5,7 +5,7 @@
 
 #include <jansson.h>
 
-#include "pipe/json.h"
+#include "pick/json.h"
 
 static bool accepts(const char *text, size_t size, char delimiter)
 {

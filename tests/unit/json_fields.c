@@ -5,7 +5,7 @@
 
 #include <jansson.h>
 
-#include "pipe/json.h"
+#include "pick/json.h"
 
 static void assert_fields(const char *text, const char *const *pointer, const char *const *expected,
                           uint32_t n)

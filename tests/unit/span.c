@@ -213,7 +213,7 @@ static void span_refuses_incompatible_parameters(void **state)
         {"recent span=10", "span=10: invalid value; use a time from 4ms to 36500d: 500ms, 10s, "
                            "5m, 2h, 1d"},
         {"recent refresh=no",
-         "refresh=no requires window= or span=: it keeps a repeat from extending them"},
+         "refresh=no requires window=, span= or ttl=: it keeps a repeat from extending them"},
         {"recent span=10m refresh=maybe", "refresh=maybe: invalid value; use yes, or no with "
                                           "window= or span="},
         {"recent span=3ms", "span=3ms: invalid value; use a time from 4ms to 36500d: 500ms, 10s, "

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "pipe/time_text.h"
+#include "pick/time_text.h"
 
 static void answer(char *line)
 {

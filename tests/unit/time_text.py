@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""time_text.py PROGRAM - compares the times of tool/pipe/time_text.c with Python's datetime."""
+"""time_text.py PROGRAM - compares the times of tool/pick/time_text.c with Python's datetime."""
 import random
 import subprocess
 import sys

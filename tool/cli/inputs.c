@@ -134,16 +134,28 @@ struct records records_of_keys(const struct records *r)
     return keys;
 }
 
+static void describe_parts(const struct records *r, char text[40])
+{
+    static const char *const options[] = {"", " --parts paragraph", " --parts line", ""};
+
+    if (r->parts == PARTS_NGRAM)
+        snprintf(text, 40, " --parts ngram --shingle %u", r->gram);
+    else
+        strcpy(text, options[r->parts]);
+}
+
 void records_describe_keys(const struct records *r, char *text, size_t size)
 {
-    char fields[32] = "";
+    char fields[32] = "", parts[40];
+
+    describe_parts(r, parts);
 
     if (records_have_fields(r))
         snprintf(fields, sizeof fields, " %zu fields", count_fields(r));
-    snprintf(text, size, "%s%s%s%s%s%s%s", fields, r->cidr ? " --cidr" : "",
+    snprintf(text, size, "%s%s%s%s%s%s%s%s", fields, r->cidr ? " --cidr" : "",
              r->key_as ? " --key-as " : "", r->key_as ? r->key_as : "",
              r->ignore_case ? " --ignore-case" : "", r->ignore_space ? " --ignore-space" : "",
-             r->keep_cr && !r->nul ? " --keep-cr" : "");
+             r->keep_cr && !r->nul ? " --keep-cr" : "", parts);
     memmove(text, text + (*text == ' '), strlen(text + (*text == ' ')) + 1);
 }
 
@@ -157,15 +169,17 @@ static const char *number_keys(const struct records *r)
 void records_describe(const struct records *r, char *text, size_t size)
 {
     static const char *const names[] = {"lines", "--csv", "--tsv", "--jsonl", "lines"};
-    char delimiter[8] = "";
+    char delimiter[8] = "", parts[40];
 
+    describe_parts(r, parts);
     if (r->format == FORMAT_DELIMITED || (r->format == FORMAT_CSV && r->delimiter != ','))
         snprintf(delimiter, sizeof delimiter, " -d %c", r->delimiter);
-    snprintf(text, size, "%s%s%s%s%s%s%s%s%s%s%s%s%s%s%s%s%s", names[r->format], number_keys(r),
-             r->nul ? " -z" : "", delimiter, r->header ? " --header" : "", r->key ? " -k " : "",
-             r->key ? r->key : "", r->importance ? " -i " : "", r->importance ? r->importance : "",
+    snprintf(text, size, "%s%s%s%s%s%s%s%s%s%s%s%s%s%s%s%s%s%s%s%s", names[r->format],
+             number_keys(r), r->nul ? " -z" : "", delimiter, r->header ? " --header" : "",
+             r->key ? " -k " : "", r->key ? r->key : "", r->importance ? " -i " : "",
+             r->importance ? r->importance : "", r->ttl ? " --ttl " : "", r->ttl ? r->ttl : "",
              r->time.field ? " --time " : "", r->time.field ? r->time.field : "",
              r->cidr ? " --cidr" : "", r->key_as ? " --key-as " : "", r->key_as ? r->key_as : "",
              r->ignore_case ? " --ignore-case" : "", r->ignore_space ? " --ignore-space" : "",
-             r->keep_cr && !r->nul ? " --keep-cr" : "");
+             r->keep_cr && !r->nul ? " --keep-cr" : "", parts);
 }

@@ -52,6 +52,9 @@ struct event_time {
     uint64_t span;      /* milliseconds, of the filter, sketch or screen; set by the command */
 };
 
+/* What is compared: whole keys, or parts of a text (weir dedup --parts). */
+enum text_parts { PARTS_NONE, PARTS_PARAGRAPH, PARTS_LINE, PARTS_NGRAM };
+
 struct records {
     enum format format;
     bool plain;     /* do not decompress, do not reject files by their type */
@@ -59,12 +62,15 @@ struct records {
     char delimiter; /* of fields; 0: blanks */
     bool header;
     const char *key, *importance;
+    const char *ttl;    /* the field of the TTL, or NULL */
     const char *weight; /* for counting: the field to add */
     struct event_time time;
     const char *key_as; /* transforms of the fields of a key, or NULL */
-    bool cidr;          /* keys are IP addresses and networks (pipe/network.h) */
+    bool cidr;          /* keys are IP addresses and networks (pick/network.h) */
     bool ignore_case, ignore_space;
-    bool keep_cr; /* a CR before the line break is part of the key */
+    enum text_parts parts; /* normalized one by one, not by the picker */
+    uint32_t gram;         /* words of an n-gram */
+    bool keep_cr;          /* a CR before the line break is part of the key */
     uint64_t max_record;
     bool skip;           /* skip malformed records instead of stopping */
     bool on_error_given; /* values that key_as cannot parse are malformed */

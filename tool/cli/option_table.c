@@ -230,6 +230,22 @@ static bool read_near(struct options *o, const char *value)
            o->near.threshold <= 0.99;
 }
 
+static bool read_parts(struct options *o, const char *value)
+{
+    static const char *const words[] = {"paragraph", "line", "ngram"};
+
+    o->records.parts = PARTS_NONE;
+    for (unsigned i = 0; i < 3; i++)
+        if (strcmp(value, words[i]) == 0)
+            o->records.parts = (enum text_parts)(PARTS_PARAGRAPH + i);
+    return o->records.parts != PARTS_NONE;
+}
+
+static bool read_drop_above(struct options *o, const char *value)
+{
+    return read_rate(value, &o->parts.drop_above) && o->parts.drop_above > 0;
+}
+
 /* ---- the table ---- */
 
 _Static_assert(SHARDS_MAX == 256, "the table contains 256");
@@ -243,7 +259,7 @@ const struct option_row option_rows[] = {
     {"store", 0, "URL", TAKES_CHECK | TAKES_TRUTH, "look up keys in this store: sqlite:, postgres://, redis://, rediss://, redis+unix://, keys: or exact:", NULL, AT(check.store)},
     {"screen", 0, "NAME", TAKES_CHECK, "use this screen: cache, dabf, 1bf, strict or none (default: auto)", NULL, AT(check.screen)},
     {"screen", 0, "NAME,...", TAKES_TRUTH, "measure these screens in front of the store", NULL, AT(check.screen)},
-    {"at", 0, "URL", TAKES_AT, "use a filter in servers: redis://USER:PASSWORD@HOST:PORT/NAME", NULL, AT(at.url)},
+    {"at", 0, "URL", TAKES_AT, "use a filter in servers: redis://USER:PASSWORD@HOST:PORT/NAME, or rediss:// with TLS", NULL, AT(at.url)},
     {"wait", 0, "REPLICAS", TAKES_WAIT, "with --at: wait until this many replicas have a record before passing it (default: 0)", NUMBER(at.replicas, 1000), .expected = "a number from 1 to 1000"},
     {"algorithm", 'a', "NAME", TAKES_FILTER, "use this filter; 'weir list' lists them", .read = read_algorithm, .without = TAKES_TRUTH},
     {"algorithm", 'a', "NAME,...", TAKES_TRUTH, "measure these filters; 'weir list' lists them", .read = read_algorithm, .repeats = true},
@@ -257,6 +273,7 @@ const struct option_row option_rows[] = {
     {"seed", 0, "NUMBER", TAKES_FILTER | TAKES_SKETCH | TAKES_CHECK, "set the seed of hashing; equal seeds give equal results (default: random)", NULL, AT(filter.seed)},
     {"key", 'k', "FIELD", TAKES_RECORDS, "use this field as the key: 2, 1,3, a column name, /json/pointer (default: the whole record)", .read = read_key, .expected = "fields whose names have at most 1023 bytes in all", .repeats = true},
     {"importance", 'i', "FIELD", TAKES_IMPORTANCE, "read the importance of a record from this field; see --key", NULL, AT(records.importance)},
+    {"ttl", 0, "FIELD", TAKES_DEDUP, "read the TTL of a record, in seconds or as 90s or 2h, from this field; needs -S ttl=MIN-MAX", NULL, AT(records.ttl)},
     {"weight", 'w', "FIELD", TAKES_SKETCH, "count by the number in this field, an integer below 2^32 (default: 1)", NULL, AT(records.weight)},
     {"ngrams", 0, "N", TAKES_SKETCH, "count every N consecutive words of the key", NUMBER(count.ngrams, GRAM_MAX), .expected = "a number from 1 to 16"},
     {"query", 0, "FILE", TAKES_QUERY, "print the counts of the keys in this file, one per line", NULL, AT(count.query)},
@@ -269,8 +286,11 @@ const struct option_row option_rows[] = {
     {"keep", 0, "AGE", TAKES_DEDUP, "with --exact: forget a key this long after it passed (default: never)", .read = read_keep, .expected = "a time from 1m to 36500d: 12h, 30d"},
     {"disk", 0, "SIZE", TAKES_DEDUP, "with --exact: forget the oldest keys to stay within SIZE (default: no limit)", .read = read_disk, .expected = "a size, such as 20G"},
     {"near", 0, "SIMILARITY", TAKES_DEDUP, "drop texts at least this similar (Jaccard) to an earlier one, e.g. 0.8", .read = read_near, .expected = "a similarity from 0.5 to 0.99, such as 0.8 or 80%"},
-    {"shingle", 0, "N", TAKES_DEDUP, "with --near: compare runs of N words (default: 5)", NUMBER(near.shingle, 16), .expected = "a number from 1 to 16"},
-    {"on-flood", 0, "warn|stop", TAKES_DEDUP, "with --near: warn or stop when more than half of the last 100,000 records were dropped (default: warn)", WORD(near.on_flood)},
+    {"shingle", 0, "N", TAKES_DEDUP, "with --near and --parts ngram: compare runs of N words (default: 5; ngram: 13)", NUMBER(near.shingle, 16), .expected = "a number from 1 to 16"},
+    {"on-flood", 0, "warn|stop", TAKES_DEDUP, "with --near and --parts: warn or stop when more than half of the last 100,000 records were dropped (default: warn)", WORD(near.on_flood)},
+    {"parts", 0, "paragraph|line|ngram", TAKES_DEDUP, "cut the parts of a text that occurred earlier; ngram: only drop", .read = read_parts},
+    {"drop-above", 0, "SHARE", TAKES_DEDUP, "with --parts: drop a text if at least this share of it occurred earlier (default: 80%)", .read = read_drop_above, .expected = "a share above 0 and at most 1, such as 80%"},
+    {"against", 0, "FILE", TAKES_DEDUP, "with --parts: look up the parts in this filter file, and remember none", NULL, AT(parts.against)},
     {"once-per", 0, "TIME", TAKES_DEDUP, "pass each key at most once per TIME, e.g. 1h", .read = read_once_per, .expected = "a time from 4ms to 36500d: 500ms, 10s, 5m, 2h, 1d"},
     {"csv", 0, NULL, TAKES_RECORDS, "read CSV records (RFC 4180)", .read = read_csv},
     {"tsv", 0, NULL, TAKES_RECORDS, "read fields separated by tabs", .read = read_tsv},

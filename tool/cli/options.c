@@ -218,9 +218,10 @@ static void doubt_by_name(const struct options *o)
 static void infer(struct options *o)
 {
     const struct records *r = &o->records;
-    bool named = is_name(r->key) || is_name(records_measure(r)) || is_name(r->time.field);
-    bool pointed =
-        is_pointer(r->key) || is_pointer(records_measure(r)) || is_pointer(r->time.field);
+    bool named =
+        is_name(r->key) || is_name(records_measure(r)) || is_name(r->ttl) || is_name(r->time.field);
+    bool pointed = is_pointer(r->key) || is_pointer(records_measure(r)) || is_pointer(r->ttl) ||
+                   is_pointer(r->time.field);
 
     if (r->format == FORMAT_LINES && named && !pointed)
         infer_by_name(o);
@@ -236,9 +237,13 @@ static int check(const struct options *o)
 {
     if ((o->exact.keep > 0 || o->exact.disk) && !o->exact.dir)
         return fail("--%s: no exact index; add --exact DIR", o->exact.disk ? "disk" : "keep");
-    if ((o->near.shingle || o->near.on_flood) && o->near.threshold == 0)
-        return fail("--%s: no texts to compare; add --near 0.8",
-                    o->near.shingle ? "shingle" : "on-flood");
+    if (o->near.shingle && o->near.threshold == 0 && o->records.parts != PARTS_NGRAM)
+        return fail("--shingle: no words to compare; add --near 0.8 or --parts ngram");
+    if (o->near.on_flood && o->near.threshold == 0 && !o->records.parts)
+        return fail("--on-flood: no texts to compare; add --near 0.8 or --parts paragraph");
+    if ((o->parts.drop_above > 0 || o->parts.against) && !o->records.parts)
+        return fail("--%s: no parts to compare; add --parts paragraph",
+                    o->parts.against ? "against" : "drop-above");
     if (o->state.resume && !o->state.path && !o->exact.dir)
         return fail("--resume: no state to continue from; add --state FILE");
     if (o->state.checkpoint && !o->state.path && !o->exact.dir)

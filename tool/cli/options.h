@@ -43,6 +43,11 @@ struct options {
         enum on_full on_flood;
     } near;
 
+    struct parts_options {   /* weir dedup --parts */
+        double drop_above;   /* share of a text; 0 if not given */
+        const char *against; /* filter file; NULL: the parts of earlier texts */
+    } parts;
+
     struct set_options { /* weir filter */
         const char *keys, *strict;
         bool invert;

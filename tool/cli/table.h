@@ -26,6 +26,16 @@ struct table_column {
     bool rest;     /* aligned tables print it only with --wide */
 };
 
+/* The column of a struct's member; and one that aligned tables print only with --wide. */
+#define TABLE_COLUMN(row, name, kind, member)                                                      \
+    {                                                                                              \
+        name, COLUMN_##kind, offsetof(struct row, member), false                                   \
+    }
+#define TABLE_REST(row, name, kind, member)                                                        \
+    {                                                                                              \
+        name, COLUMN_##kind, offsetof(struct row, member), true                                    \
+    }
+
 struct table {
     const struct table_column *column;
     const void *row;

@@ -202,10 +202,7 @@ struct server_row {
     struct remote_shard is;
 };
 
-#define COLUMN(name, kind, member)                                                                 \
-    {                                                                                              \
-        name, COLUMN_##kind, offsetof(struct server_row, member), false                            \
-    }
+#define COLUMN(name, kind, member) TABLE_COLUMN(server_row, name, kind, member)
 
 static const struct table_column columns[] = {COLUMN("shard", COUNT, shard),
                                               COLUMN("node", CHARS, is.node),

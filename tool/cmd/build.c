@@ -8,7 +8,7 @@
 #include "cmd/at.h"
 #include "cmd/commands.h"
 #include "cmd/sets.h"
-#include "pipe/network.h"
+#include "pick/network.h"
 #include "state/files.h"
 #include "state/replace.h"
 

@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "state/replace.h"
-#include "cmd/file_checks.h"
+#include "cmd/commands.h"
 #include "cmd/run.h"
 #include "pipe/write.h"
 #include "cli/messages.h"

@@ -6,6 +6,8 @@
 #include "cli/options.h"
 #include "cli/inputs.h"
 
+struct batch;
+
 /* The operands from this one on, as files to read. */
 static inline struct inputs options_inputs(const struct options *o, int from)
 {
@@ -16,6 +18,10 @@ int cmd_dedup(const struct options *o);
 int dedup_exact(const struct options *given); /* weir dedup --exact */
 int build_exact(const struct options *given); /* weir build --exact */
 int dedup_near(const struct options *o);      /* weir dedup --near */
+
+/* weir dedup --parts. dedup: with these options and a filter of its own. */
+struct parts_run;
+int dedup_parts(const struct options *given, int (*dedup)(struct options *, struct parts_run *));
 int cmd_build(const struct options *o);
 int cmd_filter(const struct options *o);
 int cmd_check(const struct options *o);
@@ -41,5 +47,28 @@ int cmd_explain(const struct options *o); /* --explain, instead of a command */
 bool files_are_distinct(const struct options *o, const struct command *c);
 
 void print_welcome(void); /* printed by weir without arguments */
+
+/* ---- checks of input files before and while a run reads them: file_checks.c ---- */
+
+/* Reject files that are not records, recognized by their first bytes (databases, filter files,
+ * archives), with the command to use instead. Pipes are checked when they are read. Returns false
+ * after a message. */
+bool files_hold_records(const char *command, const struct inputs *inputs);
+
+/* Keys such as 10.0.0.0/8 in a list: filters compare text, so such a key does not match the
+ * addresses in it. They are counted while a list is read, and reported once. */
+struct networks {
+    uint64_t count, looked_at;
+    const char *name; /* of the input, line and text of the first */
+    uint64_t line;
+    char text[64];
+};
+
+void networks_count(struct networks *n, const struct batch *b);
+/* Prints nothing if there are none. fix: how addresses inside would match. */
+void networks_report(const struct networks *n, const char *fix);
+
+/* The same for a store that is a file of keys (keys:FILE or FILE): checks its first lines. */
+void networks_report_store(const char *url);
 
 #endif

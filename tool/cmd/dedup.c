@@ -1,5 +1,6 @@
 /* dedup.c - weir dedup: pass each record the first time its key is seen. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -72,18 +73,35 @@ static bool want_once_per(struct options *o, char text[2][PARAMETER_MAX])
     return true;
 }
 
-/* The span of the filter, for the clock. */
+/* The longest TTL of a completed spec, in milliseconds, or 0: "ttl=60000ms-7200000ms". */
+static uint64_t longest_ttl(const char *config)
+{
+    char range[64] = "";
+
+    weir_spec_get(config, "ttl", range, sizeof range);
+    const char *dash = strchr(range, '-');
+    return strtoull(dash ? dash + 1 : range, NULL, 10);
+}
+
+/* The span of the filter, or its longest TTL, for the clock. */
 static bool set_span(struct options *o, const char *config)
 {
+    uint64_t ttl = longest_ttl(config);
+
+    if (o->records.ttl && !ttl)
+        return reject("--ttl: the filter has no TTLs; add -S ttl=1m-2h, the shortest and the "
+                      "longest that occur");
+    o->records.time.span = ttl;
     weir_spec_number(config, "span", &o->records.time.span);
     return !o->records.time.field || o->records.time.span ||
-           reject("--time: nothing here uses time; add --once-per 1h or -S span=1h, the time for "
-                  "which keys are remembered");
+           reject("--time: nothing here uses time; add --once-per 1h, -S span=1h or -S ttl=1h, "
+                  "the time for which keys are remembered");
 }
 
 /* ---- the command ---- */
 
-static int dedup(struct options *o)
+/* parts: of --parts, else NULL. */
+static int dedup(struct options *o, struct parts_run *parts)
 {
     char parameters[2][PARAMETER_MAX];
     static struct stored stored;
@@ -106,9 +124,10 @@ static int dedup(struct options *o)
         r.state = o->state;
         r.keys = keys;
         r.resume = there && o->state.resume ? &stored.state : NULL;
+        r.parts = parts;
         r.remembers = there;
         r.clock = there ? stored.state.clock : 0;
-        run_tell_clock(&r, "the span");
+        run_tell_clock(&r, longest_ttl(stored.shards.config) ? "ttl=" : "the span");
         status = run_filter(
             &r, (struct filtering){.shards = &stored.shards, .operation = WEIR_SHARED_OBSERVE},
             &o->filter, there);
@@ -139,7 +158,7 @@ static int dedup_at(struct options *o)
         r.passes = write_passes(&r.output, o->output.emit == EMIT_DUPLICATES ? WEIR_SEEN : WEIR_NEW,
                                 false);
         r.remembers = at.found;
-        run_tell_clock(&r, "the span");
+        run_tell_clock(&r, longest_ttl(at.filter.spec) ? "ttl=" : "the span");
         if (at_resume(&at, o, &r, &state))
             status = at_run(&at, &r, false, &state.settled, NULL);
     }
@@ -153,9 +172,11 @@ int cmd_dedup(const struct options *o)
 
     if (o->keys_differ && !o->at.url)
         return fail("--keys-differ needs --at URL; a state file requires the same keys");
+    if (o->records.parts)
+        return dedup_parts(o, dedup);
     if (o->near.threshold > 0)
         return dedup_near(o);
     if (o->exact.dir)
         return dedup_exact(o);
-    return o->at.url ? dedup_at(&with_span) : dedup(&with_span);
+    return o->at.url ? dedup_at(&with_span) : dedup(&with_span, NULL);
 }

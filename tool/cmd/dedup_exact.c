@@ -51,6 +51,8 @@ static bool check(const struct options *o)
     if (o->once_per)
         return refuse("--once-per",
                       "give --keep TIME instead, counted from the first record of a key");
+    if (o->records.ttl)
+        return refuse("--ttl", "give --keep TIME instead, the same for all keys");
     if (o->shards)
         return refuse("--shards", "an index has none; remove --shards");
     if (o->on_full == FULL_STOPS)

@@ -10,7 +10,6 @@
 #include "cli/signals.h"
 #include "cli/units.h"
 #include "cmd/commands.h"
-#include "cmd/file_checks.h"
 #include "eval/rows.h"
 #include "eval/screens.h"
 #include "eval/synthetic.h"
@@ -41,6 +40,9 @@ static bool set_span(struct eval_request *o)
     for (int i = 0; i < o->filter.sets; i++) {
         if (strncmp(o->filter.set[i], "span=", 5) == 0)
             span = o->filter.set[i];
+        if (strncmp(o->filter.set[i], "ttl=", 4) == 0)
+            return reject("'weir eval' cannot measure ttl=: its exact baseline has no TTLs; use "
+                          "span= for one time for all keys");
         if (strcmp(o->filter.set[i], "refresh=no") == 0)
             return reject("'weir eval' cannot measure refresh=no: which repeat passes next depends "
                           "on which one passed");

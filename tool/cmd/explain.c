@@ -5,11 +5,11 @@
 #include <string.h>
 #include <time.h>
 
+#include "cli/units.h"
 #include "cli/messages.h"
 #include "cli/signals.h"
 #include "cli/normalize.h"
 #include "cmd/commands.h"
-#include "cmd/file_checks.h"
 #include "cmd/sets.h"
 #include "pipe/source.h"
 #include "verdict/ask_store.h"
@@ -208,6 +208,10 @@ static void explain_record(struct explaining *e, const struct batch *b, uint32_t
     print_key_fields(&b->key[i], p->keys ? p->keys : 1);
     if (p->important)
         printf(", %s %u", p->measure, b->importance[i]);
+    if (p->has_ttl)
+        printf(", TTL %s", b->event.ttl[i] == WEIR_TTL_LONGEST
+                               ? "of the longest"
+                               : show_duration((double)b->event.ttl[i] / 1000).text);
     if (p->times)
         print_time(b->event.time[i]);
     if (same)

@@ -1,6 +1,4 @@
-/* file_checks.c - see file_checks.h. */
-#include "cmd/file_checks.h"
-
+/* file_checks.c - checks of input files: see commands.h. */
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -14,6 +12,7 @@
 #include "cmd/commands.h"
 #include "state/replace.h"
 #include "store/magic.h"
+#include "pipe/batch.h"
 
 /* ---- files that hold no records, known by their first bytes ---- */
 

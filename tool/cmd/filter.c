@@ -6,7 +6,7 @@
 #include "cli/messages.h"
 #include "cli/signals.h"
 #include "cmd/at.h"
-#include "cmd/file_checks.h"
+#include "cmd/commands.h"
 #include "cmd/run.h"
 #include "cmd/sets.h"
 #include "pipe/write.h"

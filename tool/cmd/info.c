@@ -11,7 +11,7 @@
 #include "index/index.h"
 #include "cli/messages.h"
 #include "cli/print.h"
-#include "pipe/network.h"
+#include "pick/network.h"
 #include "state/files.h"
 #include "cli/units.h"
 

@@ -13,6 +13,7 @@
 #include "verdict/by_near.h"
 
 #define MEMORY "64M"
+#define SHINGLE 5
 
 static bool check(const struct options *o)
 {
@@ -28,6 +29,7 @@ static bool check(const struct options *o)
         {o->at.url, "--at", "texts are remembered on this machine only"},
         {o->exact.dir, "--exact", "that compares whole keys; choose one"},
         {o->once_per, "--once-per", "texts are evicted by number, not by time"},
+        {o->records.ttl, "--ttl", "texts are evicted by number, not by time"},
         {o->records.time.field, "--time", "texts are evicted by number, not by time"},
         {o->shards, "--shards", "there are none; -j sets the number of threads"},
         {o->records.ignore_case, "--ignore-case", "case never matters"},
@@ -43,14 +45,15 @@ static bool check(const struct options *o)
 }
 
 /* The options of the command line, with the defaults. */
-static bool read_options(const struct options *o, struct near_options *n)
+static bool read_options(const struct options *o, struct weir_near_options *n)
 {
     const char *memory = o->filter.memory ? o->filter.memory : MEMORY;
 
-    *n = (struct near_options){.threshold = o->near.threshold,
-                               .shingle = o->near.shingle ? o->near.shingle : NEAR_SHINGLE};
-    if (!read_size(memory, &n->memory) || n->memory < NEAR_MEMORY_MIN ||
-        n->memory > NEAR_MEMORY_MAX)
+    *n = (struct weir_near_options){.size = sizeof *n,
+                                    .threshold = o->near.threshold,
+                                    .shingle = o->near.shingle ? o->near.shingle : SHINGLE};
+    if (!read_size(memory, &n->memory) || n->memory < WEIR_NEAR_MEMORY_MIN ||
+        n->memory > WEIR_NEAR_MEMORY_MAX)
         return reject("-m %s: invalid size for --near; use a size from 64K to 128G", memory);
     if (o->filter.seed ? !read_whole(o->filter.seed, &n->seed)
                        : getrandom(&n->seed, sizeof n->seed, 0) != sizeof n->seed)
@@ -60,8 +63,8 @@ static bool read_options(const struct options *o, struct near_options *n)
 }
 
 /* Does an existing state have the settings of the command line? */
-static bool agree(const struct options *o, const struct near_options *wanted,
-                  const struct near_options *is)
+static bool agree(const struct options *o, const struct weir_near_options *wanted,
+                  const struct weir_near_options *is)
 {
     const char *path = o->state.path;
 
@@ -84,19 +87,18 @@ static bool open_state(const struct options *o, const char *keys, struct near_ru
                        struct state *state, bool *found)
 {
     const char *path = o->state.path;
-    struct near_options wanted;
+    struct weir_near_options wanted, is = {.size = sizeof is};
 
     *found = path && access(path, F_OK) == 0;
     if (!read_options(o, &wanted))
         return false;
     if (!*found) {
-        x->near = near_open(&wanted);
-        return x->near ||
+        return weir_near_open(&x->near, &wanted, NULL) == WEIR_OK ||
                reject("no memory for -m %s; give less", show_bytes((double)wanted.memory).text);
     }
     if (!state_looks_right(path) || !(x->near = near_load_state(path, state)))
         return false;
-    struct near_options is = near_figures(x->near).options;
+    weir_near_configuration(x->near, &is);
     return agree(o, &wanted, &is) && state_same_records(path, keys, state);
 }
 
@@ -124,11 +126,11 @@ static int run_near(const struct options *o, struct near_run *x)
 
 int dedup_near(const struct options *o)
 {
-    struct near_run x = {.quiet = o->verbosity.quiet, .on_flood = o->near.on_flood};
+    struct near_run x = {.flood = {.quiet = o->verbosity.quiet, .action = o->near.on_flood}};
     int status = EXIT_ERROR;
 
     if (check(o) && (!o->state.path || lock_file(o->state.path)))
         status = run_near(o, &x);
-    near_close(x.near);
+    weir_near_close(x.near);
     return status;
 }

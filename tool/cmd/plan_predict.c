@@ -12,14 +12,8 @@
 #define GAPS_MOST 16
 #define MEMORY_DEFAULT "64M"
 
-#define COLUMN(row, name, kind, member)                                                            \
-    {                                                                                              \
-        name, COLUMN_##kind, offsetof(struct row, member), false                                   \
-    }
-#define REST(row, name, kind, member) /* only with --wide */                                       \
-    {                                                                                              \
-        name, COLUMN_##kind, offsetof(struct row, member), true                                    \
-    }
+#define COLUMN TABLE_COLUMN
+#define REST TABLE_REST
 
 /* ---- --gap: the probability to miss a key after a gap, by filter and class of importance ---- */
 

@@ -185,14 +185,8 @@ struct plan_row {
     char why[512];
 };
 
-#define COLUMN(name, kind, member)                                                                 \
-    {                                                                                              \
-        name, COLUMN_##kind, offsetof(struct plan_row, member), false                              \
-    }
-#define REST(name, kind, member)                                                                   \
-    {                                                                                              \
-        name, COLUMN_##kind, offsetof(struct plan_row, member), true                               \
-    }
+#define COLUMN(name, kind, member) TABLE_COLUMN(plan_row, name, kind, member)
+#define REST(name, kind, member) TABLE_REST(plan_row, name, kind, member)
 
 static const struct table_column columns[] = {
     COLUMN("algorithm", CHARS, name),     COLUMN("settings", TEXT, settings),

@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 
 #include "cli/messages.h"
-#include "cmd/file_checks.h"
+#include "cmd/commands.h"
 #include "cli/print.h"
 #include "cli/signals.h"
 #include "cli/units.h"
@@ -312,7 +312,7 @@ int run_filter(struct run *r, struct filtering filtering, const struct filter_re
     if (watched && !watch_open(&watch, filtering.shards, wanted, loaded))
         return fail("out of memory");
     filtering.watch = watched ? &watch : NULL;
-    r->verdict = verdict_by_filter(&filtering);
+    r->verdict = r->parts ? verdict_by_parts(r->parts, &filtering) : verdict_by_filter(&filtering);
     int status = run(r, NULL);
     if (watched)
         watch_close(&watch);

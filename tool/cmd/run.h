@@ -8,7 +8,7 @@
 #include "cmd/commands.h"
 #include "pipe/source.h"
 #include "state/state.h"
-#include "verdict/by_filter.h"
+#include "verdict/by_parts.h"
 
 struct run {
     const char *command;
@@ -21,6 +21,7 @@ struct run {
     bool is_list; /* the records are a set's keys */
 
     struct verdict verdict;
+    struct parts_run *parts; /* of --parts: run_filter() compares these instead of keys */
     struct output output;
     const char *const *words; /* for the verdicts in JSON; NULL: those of the verdict */
     uint8_t passes;           /* verdicts of the records that pass: see write.h */

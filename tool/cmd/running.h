@@ -1,10 +1,10 @@
-/* running.h - the state of a run, for run.c (drives and ends it), run_open.c (opens its stages) and
- * run_save.c (saves state and metrics between two batches). */
+/* running.h - the state of a run, for run.c (drives and ends it) and running.c (opens its stages,
+ * saves state and metrics between two batches). */
 #ifndef WEIR_CMD_RUNNING_H
 #define WEIR_CMD_RUNNING_H
 
 #include "cmd/audit.h"
-#include "cmd/file_checks.h"
+#include "cmd/commands.h"
 #include "cmd/run.h"
 #include "pipe/write.h"
 
@@ -31,13 +31,11 @@ struct running {
     struct networks networks; /* among the keys of a list */
 };
 
-/* ---- run_open.c ---- */
-
 /* Open all stages, with this sink at the end, at the position where an earlier run stopped. False
  * after a message. */
 bool run_open(struct running *r, struct sink sink);
 
-/* ---- run_save.c: while no batch is under way ---- */
+/* ---- while no batch is under way ---- */
 
 bool run_wants_checkpoint(const struct running *r);
 bool run_checkpoint(struct running *r);

@@ -1,6 +1,5 @@
 /* top.c - weir top: the most frequent keys. On a terminal, a table that is refreshed in place until
  * the input ends or q is pressed; otherwise, or with --format, rows at the end. */
-#include <errno.h>
 #include <fcntl.h>
 #include <math.h>
 #include <poll.h>

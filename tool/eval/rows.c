@@ -9,14 +9,8 @@
 
 #define VALUES_MOST 20 /* more importances are grouped in tenths */
 
-#define COLUMN(name, kind, member)                                                                 \
-    {                                                                                              \
-        name, COLUMN_##kind, offsetof(struct row, member), false                                   \
-    }
-#define REST(name, kind, member)                                                                   \
-    {                                                                                              \
-        name, COLUMN_##kind, offsetof(struct row, member), true                                    \
-    }
+#define COLUMN(name, kind, member) TABLE_COLUMN(row, name, kind, member)
+#define REST(name, kind, member) TABLE_REST(row, name, kind, member)
 
 /* ---- a row ---- */
 

@@ -1,5 +1,5 @@
-/* score.c - count errors. See score.h. */
-#include "eval/score.h"
+/* score.c - count errors. See entrants.h. */
+#include "eval/entrants.h"
 
 #include <math.h>
 

@@ -265,14 +265,8 @@ bool screens_run(struct screens *s)
     return ok;
 }
 
-#define COLUMN(name, kind, member)                                                                 \
-    {                                                                                              \
-        name, COLUMN_##kind, offsetof(struct screen_row, member), false                            \
-    }
-#define REST(name, kind, member)                                                                   \
-    {                                                                                              \
-        name, COLUMN_##kind, offsetof(struct screen_row, member), true                             \
-    }
+#define COLUMN(name, kind, member) TABLE_COLUMN(screen_row, name, kind, member)
+#define REST(name, kind, member) TABLE_REST(screen_row, name, kind, member)
 
 struct table screens_table(const struct screens *s)
 {

@@ -1,6 +1,6 @@
-/* truth.c - see truth.h. A hash table with linear probing, at most three quarters full. While it
+/* truth.c - see replay.h. A hash table with linear probing, at most three quarters full. While it
  * doubles, both tables are in memory and counted. */
-#include "eval/truth.h"
+#include "eval/replay.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -83,14 +83,17 @@ struct batch *batch_open(void)
     b->importance = malloc(RECORDS_MAX * sizeof *b->importance);
     b->bad = malloc(RECORDS_MAX);
     b->event.time = malloc(RECORDS_MAX * sizeof *b->event.time);
+    b->event.ttl = malloc(RECORDS_MAX * sizeof *b->event.ttl);
     b->hash = malloc(RECORDS_MAX * sizeof *b->hash);
     b->dense.key = malloc(RECORDS_MAX * sizeof *b->dense.key);
     b->dense.time = malloc(RECORDS_MAX * sizeof *b->dense.time);
+    b->dense.ttl = malloc(RECORDS_MAX * sizeof *b->dense.ttl);
     b->dense.verdict = malloc(RECORDS_MAX);
     b->origin = malloc(RECORDS_MAX * sizeof *b->origin);
     b->verdict = malloc(RECORDS_MAX);
-    if (b->ends && b->key && b->importance && b->bad && b->event.time && b->hash && b->dense.key &&
-        b->dense.time && b->dense.verdict && b->origin && b->verdict && batch_grow(b, BLOCK))
+    if (b->ends && b->key && b->importance && b->bad && b->event.time && b->event.ttl && b->hash &&
+        b->dense.key && b->dense.time && b->dense.ttl && b->dense.verdict && b->origin &&
+        b->verdict && batch_grow(b, BLOCK))
         return b;
     batch_close(b);
     return NULL;
@@ -107,9 +110,11 @@ void batch_close(struct batch *b)
     free(b->importance);
     free(b->bad);
     free(b->event.time);
+    free(b->event.ttl);
     free(b->hash);
     free(b->dense.key);
     free(b->dense.time);
+    free(b->dense.ttl);
     free(b->dense.verdict);
     free(b->origin);
     free(b->verdict);
@@ -124,7 +129,7 @@ void batch_reset(struct batch *b)
     b->dropped = 0;
     b->bads = 0;
     b->headless = false;
-    b->important = b->event.timed = false;
+    b->important = b->event.timed = b->event.has_ttl = false;
     b->unparsed = 0;
     b->masked = 0;
     b->event.aheads = b->event.late = 0;
@@ -133,6 +138,9 @@ void batch_reset(struct batch *b)
     b->input.name = NULL;
     b->has = NULL;
     b->similar = NULL;
+    b->parts = NULL;
+    b->rewritten = NULL;
+    b->share = NULL;
     b->tags = NULL;
     b->ends[0] = UINT32_MAX;
 }

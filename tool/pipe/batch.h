@@ -1,6 +1,6 @@
 /* batch.h - the records of one read(), with columns that the stages fill, one row per record:
  *
- *   read   data, ends, input     pick   key, importance, bad, event.time
+ *   read   data, ends, input     pick   key, importance, bad, event.time, event.ttl
  *   hash   hash                  clock  event.time, begun, clock
  *   give   good, verdict
  *
@@ -53,6 +53,7 @@ struct good_keys {
     uint32_t n;
     struct weir_key *key;
     uint64_t *time; /* NULL: records have no time */
+    uint64_t *ttl;  /* NULL: nor a TTL */
     uint8_t *verdict;
 };
 
@@ -69,7 +70,9 @@ struct batch_input {
 
 /* The event times of records, in milliseconds since 1970. */
 struct batch_times {
-    bool timed;                       /* records have a time */
+    bool timed;   /* records have a time */
+    bool has_ttl; /* and a TTL, in milliseconds */
+    uint64_t *ttl;
     uint64_t *time;                   /* as written; after the clock, that of the verdict */
     const struct time_format *format; /* NULL: unknown */
     uint64_t ahead[LOOK_AHEAD];       /* times of the records after the batch, */
@@ -118,15 +121,19 @@ struct batch {
     struct batch_times event;
 
     /* hash and give */
-    struct weir_key *hash;   /* of each record */
-    void *sketch;            /* of each record's text, in the arena (by_near.c) */
-    struct similar *similar; /* of those with the verdict seen; or NULL */
-    struct good_keys good;   /* see keys_select() */
-    struct good_keys dense;  /* buffers for those of a batch with bad records */
-    uint32_t *origin;        /* the record that dense.key[j] belongs to */
-    uint8_t *verdict;        /* enum weir_verdict, or VERDICT_... */
-    uint8_t *has;            /* answers of many filters (by_filters.c); NULL: one filter */
-    const char *tags;        /* their names for each record, one after the other; or NULL */
+    struct weir_key *hash;     /* of each record */
+    void *sketch;              /* of each record's text, in the arena (by_near.c) */
+    struct similar *similar;   /* of those with the verdict seen; or NULL */
+    struct batch_parts *parts; /* of the records' texts (by_parts.c), in the arena; or NULL */
+    struct weir_bytes
+        *rewritten;         /* record i without its seen parts, if .data is not NULL; or NULL */
+    float *share;           /* of each text: seen before; NULL: texts have no parts */
+    struct good_keys good;  /* see keys_select() */
+    struct good_keys dense; /* buffers for those of a batch with bad records */
+    uint32_t *origin;       /* the record that dense.key[j] belongs to */
+    uint8_t *verdict;       /* enum weir_verdict, or VERDICT_... */
+    uint8_t *has;           /* answers of many filters (by_filters.c); NULL: one filter */
+    const char *tags;       /* their names for each record, one after the other; or NULL */
 
     bool failed; /* the run ends after this batch */
     char failure[512];

@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "cli/messages.h"
-#include "pipe/pick.h"
+#include "pick/pick.h"
 
 #define PATIENCE 200 /* milliseconds, if there is other work to do meanwhile */
 

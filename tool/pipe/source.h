@@ -2,9 +2,9 @@
 #ifndef WEIR_PIPE_SOURCE_H
 #define WEIR_PIPE_SOURCE_H
 
-#include "pipe/pick.h"
+#include "pick/pick.h"
 #include "pipe/pipe.h"
-#include "pipe/time_text.h"
+#include "pick/time_text.h"
 
 struct file_source {
     struct reader reader;

@@ -200,6 +200,17 @@ bool write_header(struct writer *w, const char *header, size_t size)
     return write_text(w, &w->joint, 1) && write_text(w, header, size);
 }
 
+/* The record, or what is left of it, with its delimiter. */
+static bool write_record(struct writer *w, const struct batch *b, uint32_t i)
+{
+    const struct weir_bytes *r = b->rewritten ? &b->rewritten[i] : NULL;
+    size_t begin = record_begin(b, i), size = record_end(b, i) - begin;
+
+    return r && r->data
+               ? write_text(w, r->data, r->size) && write_text(w, b->data + record_end(b, i), 1)
+               : write_text(w, b->data + begin, size + 1);
+}
+
 static bool write_short(struct writer *w, const struct batch *b)
 {
     char *at;
@@ -240,6 +251,20 @@ static bool write_stretches(struct writer *w, const struct batch *b)
     return ok;
 }
 
+/* If records may be rewritten. */
+static bool write_singly(struct writer *w, const struct batch *b)
+{
+    bool ok = true;
+
+    for (uint32_t i = 0; i < b->n && ok; i++) {
+        if (!passes(w, b->verdict[i]))
+            continue;
+        ok = write_record(w, b, i);
+        w->passed++;
+    }
+    return ok;
+}
+
 static const char *word_of(const struct writer *w, uint8_t verdict)
 {
     if (w->form == WRITE_WORDS)
@@ -269,16 +294,15 @@ static bool write_lines(struct writer *w, const struct batch *b)
     bool ok = true;
 
     for (uint32_t i = 0; i < b->n && ok; i++) {
-        size_t begin = record_begin(b, i), size = record_end(b, i) + 1 - begin;
         const char *names = next_names(&next);
         bool named = names && w->form == WRITE_TAGGED && has_verdict(b->verdict[i]);
         const char *word = named ? names : word_of(w, b->verdict[i]);
 
         ok = write_text(w, word, strlen(word));
         if (ok && w->form == WRITE_TAGGED)
-            ok = write_text(w, &w->joint, 1) && write_text(w, b->data + begin, size);
+            ok = write_text(w, &w->joint, 1) && write_record(w, b, i);
         else if (ok)
-            ok = write_text(w, b->data + begin + size - 1, 1);
+            ok = write_text(w, b->data + record_end(b, i), 1);
         w->passed += b->verdict[i] != VERDICT_NONE;
     }
     return ok;
@@ -364,6 +388,10 @@ static bool write_value(struct writer *w, const struct batch *b, uint32_t i)
     const char *record = b->data + record_begin(b, i), *end = b->data + record_end(b, i);
     bool malformed = b->verdict[i] == VERDICT_NONE && b->bad[i] == BAD_MALFORMED;
 
+    if (b->rewritten && b->rewritten[i].data) {
+        record = b->rewritten[i].data;
+        end = record + b->rewritten[i].size;
+    }
     if (i == 0 && b->headless)
         return write_word(w, "null");
     if (end > record && end[-1] == '\r' && records_strip_cr(w->records))
@@ -401,6 +429,13 @@ static bool write_similar(struct writer *w, const struct similar *s)
                                        s->bands));
 }
 
+static bool write_share(struct writer *w, double share)
+{
+    char text[40];
+
+    return write_text(w, text, (size_t)snprintf(text, sizeof text, ",\"seen_share\":%.3f", share));
+}
+
 static bool write_object(struct writer *w, const struct batch *b, uint32_t i, const char *names)
 {
     const char *word = w->rejects ? reason_of(w, b, i) : word_of(w, b->verdict[i]);
@@ -411,6 +446,7 @@ static bool write_object(struct writer *w, const struct batch *b, uint32_t i, co
            write_word(w, w->rejects ? ",\"reason\":\"" : ",\"verdict\":\"") &&
            write_word(w, word) && write_word(w, "\"") &&
            (!b->similar || b->verdict[i] != WEIR_SEEN || write_similar(w, &b->similar[i])) &&
+           (!b->share || !has_verdict(b->verdict[i]) || write_share(w, b->share[i])) &&
            (!names || (write_word(w, ",\"filters\":[") && write_word(w, names))) &&
            write_word(w, names ? "]}\n" : "}\n");
 }
@@ -449,6 +485,8 @@ bool write_batch(struct writer *w, const struct batch *b)
     case WRITE_OBJECTS:
         return write_objects(w, b);
     default:
+        if (b->rewritten)
+            return write_singly(w, b);
         return b->used < (size_t)b->n * SHORT && b->used <= ROOM ? write_short(w, b)
                                                                  : write_stretches(w, b);
     }

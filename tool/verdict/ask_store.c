@@ -9,7 +9,7 @@
 #include <weir/hash.h>
 
 #include "cli/normalize.h"
-#include "pipe/key_as.h"
+#include "pick/key_as.h"
 #include "cli/messages.h"
 #include "cli/signals.h"
 #include "cli/units.h"

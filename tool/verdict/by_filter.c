@@ -36,6 +36,7 @@ static void give(void *context, struct batch *b)
                                         .operation = f->operation,
                                         .keys = good->key,
                                         .times = good->time,
+                                        .ttls = good->ttl,
                                         .n = good->n,
                                         .begin = *begin != NO_TIME ? begin : NULL,
                                         .end = b->event.timed && *end != NO_TIME ? end : NULL,
@@ -236,49 +237,37 @@ static json_t *describe(void *context, const struct tally *t)
 static const struct verdict_summary summary = {
     .passes = true, .rates_both = true, .report = report, .describe = describe};
 
-/* For addresses. */
-static struct verdict verdict_by_networks(struct filtering *f, const char *const *words)
-{
-    return (struct verdict){.context = f,
-                            .parallel = f->threads,
-                            .give = give_addresses,
-                            .error = f->shards->viewed ? NULL : error,
-                            .save = save,
-                            .summary = &summary,
-                            .words = words,
-                            .seen = "seen",
-                            .filled = "filter",
-                            .config = f->shards->config,
-                            .hash = f->hash};
-}
-
 struct verdict verdict_by_filter(struct filtering *f)
 {
     static const char *const words[] = {
         "new", "seen", [VERDICT_NONE] = "skipped", [VERDICT_UNKNOWN] = "unknown"};
 
     f->hash = hash_of_spec(f->shards->config);
-    if (f->prefixes && f->operation == WEIR_SHARED_ASK)
-        return verdict_by_networks(f, words);
-    return (struct verdict){.context = f,
-                            .completer = f,
-                            .parallel = f->shards->count,
-                            .ticket = f->shards->viewed ? NULL : ticket,
-                            .prepare = prepare,
-                            .give = give,
-                            .complete = f->watch ? watch_batch : NULL,
-                            .fill = f->shards->viewed ? NULL : fill,
-                            .is_past = f->watch ? is_past : NULL,
-                            .tell_past = tell_past,
-                            .error = f->shards->viewed ? NULL : error,
-                            .evicted_from = f->watch ? evicted_from : NULL,
-                            .save = save,
-                            .summary = &summary,
-                            .words = words,
-                            .seen = "seen",
-                            .filled = "filter",
-                            .config = f->shards->config,
-                            .hash = f->hash};
+    struct verdict v = {.context = f,
+                        .completer = f,
+                        .error = f->shards->viewed ? NULL : error,
+                        .save = save,
+                        .summary = &summary,
+                        .words = words,
+                        .seen = "seen",
+                        .filled = "filter",
+                        .config = f->shards->config,
+                        .hash = f->hash};
+    if (f->prefixes && f->operation == WEIR_SHARED_ASK) {
+        v.parallel = f->threads;
+        v.give = give_addresses;
+        return v;
+    }
+    v.parallel = f->shards->count;
+    v.ticket = f->shards->viewed ? NULL : ticket;
+    v.prepare = prepare;
+    v.give = give;
+    v.complete = f->watch ? watch_batch : NULL;
+    v.fill = f->shards->viewed ? NULL : fill;
+    v.is_past = f->watch ? is_past : NULL;
+    v.tell_past = tell_past;
+    v.evicted_from = f->watch ? evicted_from : NULL;
+    return v;
 }
 
 /* ---- the hashed keys of a batch ---- */
@@ -310,13 +299,15 @@ const struct good_keys *keys_select(struct batch *b)
     struct good_keys *good = &b->good;
     uint32_t n = 0;
 
-    *good = (struct good_keys){b->n, b->hash, b->event.time, b->verdict};
+    *good = (struct good_keys){b->n, b->hash, b->event.time, b->event.ttl, b->verdict};
     if (b->bads) {
         *good = b->dense;
         for (uint32_t i = 0; i < b->n; i++) {
             good->key[n] = b->hash[i];
             if (b->event.timed)
                 good->time[n] = b->event.time[i];
+            if (b->event.has_ttl)
+                good->ttl[n] = b->event.ttl[i];
             b->origin[n] = i;
             n += !b->bad[i];
         }
@@ -324,6 +315,8 @@ const struct good_keys *keys_select(struct batch *b)
     }
     if (!b->event.timed)
         good->time = NULL;
+    if (!b->event.has_ttl)
+        good->ttl = NULL;
     return good;
 }
 

@@ -4,7 +4,8 @@
 
 #include <weir/build.h>
 
-#include "pipe/network.h"
+#include "pick/network.h"
+#include "verdict/batch_keys.h"
 #include "verdict/verdict.h"
 #include "verdict/watch.h"
 #include "pipe/batch.h"
@@ -23,19 +24,6 @@ struct filtering {
 };
 
 struct verdict verdict_by_filter(struct filtering *f);
-
-/* ---- the hashed keys of a batch ---- */
-
-/* How the keys of a filter of this spec are hashed. */
-struct trace_hash hash_of_spec(const char *config);
-
-/* Hash the keys of a batch. Any thread. */
-void keys_hash(struct trace_hash hash, struct batch *b);
-
-/* The good records, when it is known which are bad: the columns of the batch itself if all are
- * good, otherwise dense copies. keys_return() copies their verdicts back. */
-const struct good_keys *keys_select(struct batch *b);
-void keys_return(struct batch *b);
 
 /* ---- many filters: which of them have a key, or whether any has
  *

@@ -13,75 +13,24 @@
 #include "cli/units.h"
 #include "state/replace.h"
 
+static struct weir_near_stats stats_of(const weir_near *n)
+{
+    struct weir_near_stats stats;
+
+    weir_near_measure(n, &stats, sizeof stats);
+    return stats;
+}
+
 static void prepare(void *context, struct batch *b)
 {
     const struct near_run *x = context;
-    struct near_sketch *sketch = arena_array(&b->arena, b->n, sizeof *sketch);
+    struct weir_near_sketch *sketch = arena_array(&b->arena, b->n, sizeof *sketch);
 
     b->similar = sketch ? arena_array(&b->arena, b->n, sizeof *b->similar) : NULL;
     b->sketch = sketch;
     for (uint32_t i = 0; b->similar && i < b->n; i++)
         if (!b->bads || !b->bad[i])
-            near_sketch(x->near, b->key[i].data, b->key[i].size, &sketch[i]);
-}
-
-/* ---- floods ---- */
-
-static void flood_count(struct flood *f, bool dropped, uint64_t representative)
-{
-    if (dropped) {
-        if (f->votes == 0)
-            f->candidate = representative;
-        f->votes = f->candidate == representative ? f->votes + 1 : f->votes - 1;
-    }
-    f->dropped[f->slot] += dropped;
-    f->records++;
-    if (++f->in_slot < FLOOD_RECORDS / FLOOD_SLOTS)
-        return;
-    f->in_slot = 0;
-    f->slot = (f->slot + 1) % FLOOD_SLOTS;
-}
-
-/* At the end of a slot, f->slot is the next one, whose count is FLOOD_RECORDS old. */
-static bool is_flood(struct flood *f)
-{
-    uint64_t dropped = 0;
-
-    if (f->in_slot > 0)
-        return false;
-    for (int i = 0; i < FLOOD_SLOTS; i++)
-        dropped += f->dropped[i];
-    f->dropped[f->slot] = 0;
-    return f->records >= FLOOD_RECORDS && dropped > FLOOD_RECORDS / 2;
-}
-
-static void describe_flood(const struct flood *f, char *text, size_t size)
-{
-    int used = snprintf(text, size, "more than half of the last %d records were near-duplicates",
-                        FLOOD_RECORDS);
-
-    if (f->votes && used > 0)
-        used += snprintf(text + used, size - (size_t)used, ", many of them of record %llu",
-                         (unsigned long long)f->candidate);
-    if (used > 0)
-        snprintf(text + used, size - (size_t)used,
-                 "; if that is a surprise, check -k, or remove boilerplate first");
-}
-
-static void report_flood(struct near_run *x, struct batch *b)
-{
-    char text[240];
-
-    if (x->flood.reported)
-        return;
-    x->flood.reported = true;
-    describe_flood(&x->flood, text, sizeof text);
-    if (x->on_flood == FULL_STOPS) {
-        b->failed = true;
-        snprintf(b->failure, sizeof b->failure, "stopped: %s", text);
-    } else if (!x->quiet) {
-        note("%s", text);
-    }
+            weir_near_sketch_text(x->near, b->key[i].data, b->key[i].size, &sketch[i]);
 }
 
 /* ---- verdicts ---- */
@@ -89,8 +38,8 @@ static void report_flood(struct near_run *x, struct batch *b)
 static void give(void *context, struct batch *b)
 {
     struct near_run *x = context;
-    const struct near_sketch *sketch = b->sketch;
-    uint64_t before = near_figures(x->near).records;
+    const struct weir_near_sketch *sketch = b->sketch;
+    uint64_t before = stats_of(x->near).records;
 
     if (!b->similar) {
         b->n = 0;
@@ -99,25 +48,22 @@ static void give(void *context, struct batch *b)
         return;
     }
     for (uint32_t i = 0; i < b->n; i++) {
-        struct near_match match;
+        struct weir_near_match match;
 
         b->verdict[i] = VERDICT_NONE;
         if (b->bads && b->bad[i])
             continue;
-        bool similar = near_observe(x->near, &sketch[i], before + i + 1, &match);
+        bool similar = weir_near_observe(x->near, &sketch[i], before + i + 1, &match) == WEIR_SEEN;
         b->verdict[i] = similar ? WEIR_SEEN : WEIR_NEW;
-        b->similar[i] =
-            (struct similar){match.record, match.jaccard, near_error(match.jaccard), match.bands};
-        flood_count(&x->flood, similar, match.record);
-        if (is_flood(&x->flood))
-            report_flood(x, b);
+        b->similar[i] = (struct similar){match.number, match.similarity, match.error, match.bands};
+        flood_count(&x->flood, b, similar, (struct representative){.id = match.number});
     }
-    near_count(x->near, before + b->n);
+    weir_near_count(x->near, before + b->n);
 }
 
 static double fill(void *context)
 {
-    struct near_figures f = near_figures(((const struct near_run *)context)->near);
+    struct weir_near_stats f = stats_of(((const struct near_run *)context)->near);
 
     return (double)f.texts / (double)f.capacity;
 }
@@ -127,25 +73,25 @@ static bool is_past(void *context, bool last)
     const struct near_run *x = context;
 
     (void)last;
-    return near_figures(x->near).evicted > x->before.evicted;
+    return stats_of(x->near).evicted > x->before.evicted;
 }
 
 static void tell_past(void *context, char text[VERDICT_MESSAGE])
 {
     const struct near_run *x = context;
-    struct near_figures f = near_figures(x->near);
+    struct weir_near_stats f = stats_of(x->near);
 
     snprintf(text, VERDICT_MESSAGE,
              "%s of memory holds %s texts, and %s older ones were forgotten; a later "
              "near-duplicate of those passes; more memory (-m) keeps them",
-             show_bytes((double)f.options.memory).text, show_count((double)f.capacity).text,
+             show_bytes((double)x->options.memory).text, show_count((double)f.capacity).text,
              show_count((double)f.evicted).text);
 }
 
 /* ---- the state ---- */
 
 struct near_state {
-    const struct near *near;
+    const weir_near *near;
     const char *note;
 };
 
@@ -155,7 +101,7 @@ static enum weir_status write_state(const void *what, weir_sink sink, void *into
     enum weir_status status =
         weir_part_write(WEIR_PART_NOTE, s->note, strlen(s->note), sink, into, NULL);
 
-    return status == WEIR_OK ? near_save(s->near, sink, into) : status;
+    return status == WEIR_OK ? weir_near_save_stream(s->near, sink, into, NULL) : status;
 }
 
 static bool save(void *context, const char *path, const char *note)
@@ -165,11 +111,12 @@ static bool save(void *context, const char *path, const char *note)
     return replace_file(path, write_state, &(struct near_state){x->near, note});
 }
 
-struct near *near_load_state(const char *path, struct state *s)
+weir_near *near_load_state(const char *path, struct state *s)
 {
     static char note[NOTE_MAX];
     struct weir_part part;
-    struct near *n = NULL;
+    weir_near *n = NULL;
+    bool good = false;
     size_t size;
     uint8_t *data = read_whole_file(path, &size);
 
@@ -180,10 +127,10 @@ struct near *near_load_state(const char *path, struct state *s)
         memcpy(note, part.body, part.body_size);
         note[part.body_size] = '\0';
         if (state_read(note, s))
-            n = near_load(data + part.size, size - part.size);
+            good = weir_near_load_buffer(&n, data + part.size, size - part.size, NULL) == WEIR_OK;
     }
     free(data);
-    if (!n)
+    if (!good)
         fail("%s: not a state of dedup --near, or damaged; name another, or remove it to start "
              "from scratch",
              path);
@@ -193,41 +140,43 @@ struct near *near_load_state(const char *path, struct state *s)
 /* ---- summary ---- */
 
 /* The numbers of evicted, dropped and unsure records are those of this run. */
-static struct near_figures figures_of_run(const struct near_run *x)
+static struct weir_near_stats figures_of_run(const struct near_run *x)
 {
-    struct near_figures f = near_figures(x->near);
+    struct weir_near_stats f = stats_of(x->near);
 
     f.evicted -= x->before.evicted;
-    f.dropped -= x->before.dropped;
+    f.seen -= x->before.seen;
     f.unsure -= x->before.unsure;
     return f;
 }
 
 static void report(void *context, const struct tally *t)
 {
-    struct near_figures f = figures_of_run(context);
+    const struct near_run *x = context;
+    struct weir_near_stats f = figures_of_run(x);
 
     (void)t;
     fprintf(stderr,
             "weir: near: %s texts remembered, at most %s in %s; %s near-duplicates, %s of them "
             "within the error of %.3g (%.2g)\n",
             show_count((double)f.texts).text, show_count((double)f.capacity).text,
-            show_bytes((double)f.options.memory).text, show_count((double)f.dropped).text,
-            show_count((double)f.unsure).text, f.options.threshold,
-            near_error(f.options.threshold));
+            show_bytes((double)x->options.memory).text, show_count((double)f.seen).text,
+            show_count((double)f.unsure).text, x->options.threshold,
+            weir_near_error(x->options.threshold));
 }
 
 static json_t *describe(void *context, const struct tally *t)
 {
-    struct near_figures f = figures_of_run(context);
+    const struct near_run *x = context;
+    struct weir_near_stats f = figures_of_run(x);
 
     (void)t;
     return json_pack("{s:{s:f,s:f,s:I,s:I,s:I,s:I,s:I,s:I,s:I}}", "near", "threshold",
-                     f.options.threshold, "error", near_error(f.options.threshold), "shingle",
-                     (json_int_t)f.options.shingle, "memory", (json_int_t)f.options.memory, "texts",
-                     (json_int_t)f.texts, "capacity", (json_int_t)f.capacity, "evicted",
-                     (json_int_t)f.evicted, "dropped", (json_int_t)f.dropped, "unsure",
-                     (json_int_t)f.unsure);
+                     x->options.threshold, "error", weir_near_error(x->options.threshold),
+                     "shingle", (json_int_t)x->options.shingle, "memory",
+                     (json_int_t)x->options.memory, "texts", (json_int_t)f.texts, "capacity",
+                     (json_int_t)f.capacity, "evicted", (json_int_t)f.evicted, "dropped",
+                     (json_int_t)f.seen, "unsure", (json_int_t)f.unsure);
 }
 
 static const struct verdict_summary summary = {
@@ -237,12 +186,14 @@ struct verdict verdict_by_near(struct near_run *x)
 {
     static const char *const words[] = {
         "new", "seen", [VERDICT_NONE] = "skipped", [VERDICT_UNKNOWN] = "unknown"};
-    struct near_figures f = near_figures(x->near);
+    struct weir_near_stats f = stats_of(x->near);
 
     x->before = f;
+    x->options.size = sizeof x->options;
+    weir_near_configuration(x->near, &x->options);
     snprintf(x->config, sizeof x->config, "near threshold=%.9g shingle=%u memory=%llu seed=%llu",
-             f.options.threshold, f.options.shingle, (unsigned long long)f.options.memory,
-             (unsigned long long)f.options.seed);
+             x->options.threshold, x->options.shingle, (unsigned long long)x->options.memory,
+             (unsigned long long)x->options.seed);
     return (struct verdict){.context = x,
                             .prepare = prepare,
                             .give = give,
@@ -255,5 +206,5 @@ struct verdict verdict_by_near(struct near_run *x)
                             .seen = "similar",
                             .filled = "memory",
                             .config = x->config,
-                            .hash = {.kind = WEIR_HASH_XXH3, .seed = f.options.seed}};
+                            .hash = {.kind = WEIR_HASH_XXH3, .seed = x->options.seed}};
 }

@@ -13,7 +13,7 @@
 #include "cli/signals.h"
 #include "cli/print.h"
 #include "state/state.h"
-#include "verdict/by_filter.h"
+#include "verdict/batch_keys.h"
 
 bool remoting_open(struct remoting *r, uint32_t threads)
 {
@@ -90,7 +90,8 @@ static void give(void *context, struct batch *b)
                                .ask = r->ask,
                                .times = b->event.timed && b->event.begun != NO_TIME ? b->event.time
                                                                                     : NULL,
-                               .begun = b->event.begun};
+                               .begun = b->event.begun,
+                               .ttls = b->event.has_ttl ? b->event.ttl : NULL};
 
     memset(b->verdict, VERDICT_NONE, b->n);
     r->taken_before[b->ticket % r->slots] = r->taken;

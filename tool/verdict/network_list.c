@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "cli/messages.h"
-#include "pipe/network.h"
+#include "pick/network.h"
 
 struct ranges {
     struct network_range *at;

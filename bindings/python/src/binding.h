@@ -43,6 +43,7 @@ bool sketch_add(PyObject *module);
 bool screen_add(PyObject *module);
 bool plan_add(PyObject *module);
 bool unique_add(PyObject *module);
+bool near_add(PyObject *module);
 
 /* ---- py_keys.c: keys as bytes ---- */
 
@@ -224,9 +225,14 @@ PyObject *saved_bytes_of(const char *keys, write_all write, void *handle, size_t
 
 struct handle_object;
 
+/* The times and TTLs of the keys of a batch; NULL: none. */
+struct key_times {
+    const uint64_t *time, *ttl;
+};
+
 /* Process a batch of hashed keys, without the GIL. */
 typedef enum weir_status (*batch_call)(struct handle_object *o, const struct weir_key *keys,
-                                       const uint64_t *times, size_t n, uint8_t *verdicts,
+                                       struct key_times at, size_t n, uint8_t *verdicts,
                                        struct weir_error *error);
 
 /* A class: the library's calls with untyped handles. */
@@ -389,6 +395,9 @@ void *object_ready(PyObject *self);
 /* The same for a handle that must be able to observe keys. */
 void *object_observing(PyObject *self);
 
+/* Does the filter have ttl=? False with an exception if not. */
+bool object_expires(PyObject *self);
+
 /* Begin and end a call without the GIL. */
 bool object_enter(PyObject *self);
 void object_leave(PyObject *self);
@@ -469,7 +478,7 @@ PyObject *object_keys(PyObject *self, void *unused);
 
 /* The arguments of a batch; NULL stands for None. */
 struct batch_arguments {
-    PyObject *keys, *size, *importance, *times;
+    PyObject *keys, *size, *importance, *times, *ttl;
     int skipna;
 };
 

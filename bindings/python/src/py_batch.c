@@ -200,9 +200,10 @@ struct key_batch {
     struct handle_object *o;
     batch_call call;
     struct key_source source;
-    struct numbers importance, times;
+    struct numbers importance, times, ttls;
     struct weir_key *keys;
-    uint64_t *at; /* times, or NULL */
+    uint64_t *at;  /* times, or NULL */
+    uint64_t *ttl; /* or NULL */
     size_t room, n;
     uint8_t *verdicts; /* of all keys so far */
     size_t verdicts_room, done;
@@ -216,8 +217,10 @@ static void close_batch(struct key_batch *b)
     key_source_close(&b->source);
     numbers_close(&b->importance);
     numbers_close(&b->times);
+    numbers_close(&b->ttls);
     free(b->keys);
     free(b->at);
+    free(b->ttl);
     free(b->verdicts);
     free(b->missing);
 }
@@ -236,13 +239,16 @@ static bool resize(void **block, size_t n, size_t size)
 
 static bool make_room(struct key_batch *b, size_t n)
 {
-    void *keys = b->keys, *at = b->at;
+    void *keys = b->keys, *at = b->at, *ttl = b->ttl;
     bool ok = resize(&keys, n, sizeof *b->keys);
 
     b->keys = keys;
     if (ok && b->times.given)
         ok = resize(&at, n, sizeof *b->at);
     b->at = at;
+    if (ok && b->ttls.given)
+        ok = resize(&ttl, n, sizeof *b->ttl);
+    b->ttl = ttl;
     if (ok)
         b->room = n;
     return ok;
@@ -263,7 +269,9 @@ static bool open_batch(struct key_batch *b, PyObject *self, batch_call call,
     b->call = call;
     if (!key_source_open(&b->source, a->keys, or_none(a->size), a->skipna) ||
         !numbers_open(&b->importance, or_none(a->importance), "importance", 1, UINT32_MAX) ||
-        !times_open(&b->times, or_none(a->times)))
+        !times_open(&b->times, or_none(a->times)) ||
+        !numbers_open(&b->ttls, or_none(a->ttl), "ttl", 0, UINT64_MAX) ||
+        (b->ttls.given && !object_expires(self)))
         return false;
     hint = key_source_hint(&b->source);
     if (hint == 0 || hint > CHUNK)
@@ -273,7 +281,7 @@ static bool open_batch(struct key_batch *b, PyObject *self, batch_call call,
 
 static bool needs_numbers(const struct key_batch *b)
 {
-    return b->importance.given || b->times.given;
+    return b->importance.given || b->times.given || b->ttls.given;
 }
 
 /* Read the numbers of key i of the chunk. */
@@ -284,7 +292,8 @@ static bool add_numbers(struct key_batch *b, size_t i)
     if (!numbers_next(&b->importance, &importance))
         return false;
     b->keys[i].importance = (uint32_t)importance;
-    return !b->times.given || numbers_next(&b->times, &b->at[i]);
+    return (!b->times.given || numbers_next(&b->times, &b->at[i])) &&
+           (!b->ttls.given || numbers_next(&b->ttls, &b->ttl[i]));
 }
 
 /* Skip a missing value, with its numbers. */
@@ -304,7 +313,8 @@ static bool skip_missing(struct key_batch *b)
     b->missing[b->skipped] = b->done + b->n + b->skipped;
     b->skipped++;
     return numbers_next(&b->importance, &unused) &&
-           (!b->times.given || numbers_next(&b->times, &unused));
+           (!b->times.given || numbers_next(&b->times, &unused)) &&
+           (!b->ttls.given || numbers_next(&b->ttls, &unused));
 }
 
 /* 1: one more, 0: at the end, -1 with an exception. */
@@ -405,7 +415,9 @@ static enum weir_status run_buffer(struct key_batch *b, uint8_t *verdicts)
         hash_buffer(b, i, n, keys);
         for (size_t j = 0; b->importance.given && j < n; j++)
             keys[j].importance = b->keys[i + j].importance;
-        status = b->call(b->o, keys, b->at ? b->at + i : NULL, n, verdicts + i, &b->error);
+        status = b->call(b->o, keys,
+                         (struct key_times){b->at ? b->at + i : NULL, b->ttl ? b->ttl + i : NULL},
+                         n, verdicts + i, &b->error);
     }
     return status;
 }
@@ -436,9 +448,10 @@ static bool run_chunk(struct key_batch *b)
     if (!make_verdict_room(b, b->done + b->n) || !object_enter((PyObject *)b->o))
         return false;
     verdicts = b->verdicts + b->done;
-    Py_BEGIN_ALLOW_THREADS status = b->source.form != KEYS_ONE_BY_ONE
-                                        ? run_buffer(b, verdicts)
-                                        : b->call(b->o, b->keys, b->at, b->n, verdicts, &b->error);
+    Py_BEGIN_ALLOW_THREADS status =
+        b->source.form != KEYS_ONE_BY_ONE
+            ? run_buffer(b, verdicts)
+            : b->call(b->o, b->keys, (struct key_times){b->at, b->ttl}, b->n, verdicts, &b->error);
     Py_END_ALLOW_THREADS object_leave((PyObject *)b->o);
     b->done += b->n;
     if (status != WEIR_OK)
@@ -471,7 +484,7 @@ static bool run_all(struct key_batch *b)
         if (PyErr_CheckSignals() < 0)
             return false;
     } while (more);
-    return numbers_end(&b->importance) && numbers_end(&b->times);
+    return numbers_end(&b->importance) && numbers_end(&b->times) && numbers_end(&b->ttls);
 }
 
 /* Insert a verdict of 0 for each skipped item, from the end. */
@@ -524,11 +537,11 @@ PyObject *batch_run(PyObject *self, batch_call call, const struct batch_argument
 static PyObject *observe_batch(PyObject *self, PyObject *args, PyObject *named,
                                enum batch_result result)
 {
-    static char *names[] = {"keys", "size", "importance", "times", "skipna", NULL};
+    static char *names[] = {"keys", "size", "importance", "times", "ttl", "skipna", NULL};
     struct batch_arguments a = {NULL};
 
-    if (!PyArg_ParseTupleAndKeywords(args, named, "O|$OOOp", names, &a.keys, &a.size, &a.importance,
-                                     &a.times, &a.skipna) ||
+    if (!PyArg_ParseTupleAndKeywords(args, named, "O|$OOOOp", names, &a.keys, &a.size,
+                                     &a.importance, &a.times, &a.ttl, &a.skipna) ||
         !object_observing(self))
         return NULL;
     return batch_run(self, ((struct handle_object *)self)->class->observe, &a, result);

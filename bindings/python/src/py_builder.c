@@ -45,7 +45,7 @@ static PyObject *new_builder(PyTypeObject *type, PyObject *args, PyObject *named
 }
 
 static enum weir_status add_batch(struct handle_object *o, const struct weir_key *keys,
-                                  const uint64_t *times, size_t n, uint8_t *verdicts,
+                                  struct key_times at, size_t n, uint8_t *verdicts,
                                   struct weir_error *error)
 {
     enum weir_status status = weir_build_add(o->handle, keys, n, error);
@@ -75,7 +75,7 @@ static PyObject *add(PyObject *self, PyObject *object)
 
     if (!key_hash(object, o->hash, &key) || !object_ready(self))
         return NULL;
-    if (add_batch(o, &key, NULL, 1, NULL, &error) != WEIR_OK)
+    if (add_batch(o, &key, (struct key_times){NULL, NULL}, 1, NULL, &error) != WEIR_OK)
         return raise_error(&error);
     Py_RETURN_NONE;
 }

@@ -37,21 +37,18 @@ static PyTypeObject *stats_type;
         calls##_measure(handle, stats, sizeof *stats);                                             \
     }                                                                                              \
     static enum weir_status prefix##_observe(struct handle_object *o, const struct weir_key *keys, \
-                                             const uint64_t *times, size_t n, uint8_t *verdicts,   \
+                                             struct key_times at, size_t n, uint8_t *verdicts,     \
                                              struct weir_error *error)                             \
     {                                                                                              \
         (void)error;                                                                               \
-        if (times)                                                                                 \
-            calls##_observe_many_at(o->handle, keys, times, n, verdicts);                          \
-        else                                                                                       \
-            calls##_observe_many(o->handle, keys, n, verdicts);                                    \
+        calls##_observe_many_ttl(o->handle, keys, at.time, at.ttl, n, verdicts);                   \
         return WEIR_OK;                                                                            \
     }                                                                                              \
     static enum weir_status prefix##_ask(struct handle_object *o, const struct weir_key *keys,     \
-                                         const uint64_t *times, size_t n, uint8_t *verdicts,       \
+                                         struct key_times at, size_t n, uint8_t *verdicts,         \
                                          struct weir_error *error)                                 \
     {                                                                                              \
-        (void)times, (void)error;                                                                  \
+        (void)at, (void)error;                                                                     \
         calls##_ask_many(o->handle, keys, n, verdicts);                                            \
         return WEIR_OK;                                                                            \
     }
@@ -166,7 +163,8 @@ static PyObject *new_shared(PyTypeObject *type, PyObject *args, PyObject *named)
 /* ---- one key ---- */
 
 /* Run a call of one key. Calls of a Filter take about a microsecond and keep the GIL. */
-static int verdict_of(PyObject *self, struct weir_key key, bool observing, const uint64_t *now)
+static int verdict_of(PyObject *self, struct weir_key key, bool observing, const uint64_t *now,
+                      const uint64_t *ttl)
 {
     struct handle_object *o = (struct handle_object *)self;
     const struct handle_class *c = o->class;
@@ -180,7 +178,14 @@ static int verdict_of(PyObject *self, struct weir_key key, bool observing, const
         thread = PyEval_SaveThread();
     if (now)
         c->advance(o->handle, *now);
-    verdict = (observing ? c->observe_one : c->ask_one)(o->handle, key);
+    if (ttl) {
+        uint8_t seen;
+
+        c->observe(o, &key, (struct key_times){NULL, ttl}, 1, &seen, NULL);
+        verdict = seen ? WEIR_SEEN : WEIR_NEW;
+    } else {
+        verdict = (observing ? c->observe_one : c->ask_one)(o->handle, key);
+    }
     if (thread) {
         PyEval_RestoreThread(thread);
         object_leave(self);
@@ -192,7 +197,7 @@ static int verdict_of(PyObject *self, struct weir_key key, bool observing, const
 
 /* Arguments of observe() besides the key. */
 struct observe_arguments {
-    PyObject *importance, *time;
+    PyObject *importance, *time, *ttl;
 };
 
 /* PyArg_ParseTupleAndKeywords() would take longer than the call itself. */
@@ -212,6 +217,8 @@ static bool read_arguments(PyObject *const *args, Py_ssize_t n, PyObject *names,
             a->importance = args[n + i];
         } else if (PyUnicode_CompareWithASCIIString(name, "time") == 0) {
             a->time = args[n + i];
+        } else if (PyUnicode_CompareWithASCIIString(name, "ttl") == 0) {
+            a->ttl = args[n + i];
         } else {
             PyErr_Format(PyExc_TypeError, "observe() takes no argument %R", name);
             return false;
@@ -222,9 +229,9 @@ static bool read_arguments(PyObject *const *args, Py_ssize_t n, PyObject *names,
 
 static PyObject *observe(PyObject *self, PyObject *const *args, Py_ssize_t n, PyObject *names)
 {
-    struct observe_arguments a = {Py_None, Py_None};
+    struct observe_arguments a = {Py_None, Py_None, Py_None};
     struct weir_key key;
-    uint64_t importance = 1, now = 0;
+    uint64_t importance = 1, now = 0, ttl = 0;
     int seen;
 
     if (!read_arguments(args, n, names, &a) ||
@@ -235,8 +242,11 @@ static PyObject *observe(PyObject *self, PyObject *const *args, Py_ssize_t n, Py
         return NULL;
     if (a.time != Py_None && !time_read(a.time, latest_time(), &now))
         return NULL;
+    if (a.ttl != Py_None && (!object_expires(self) || !number_read(a.ttl, "ttl", UINT64_MAX, &ttl)))
+        return NULL;
     key.importance = (uint32_t)importance;
-    seen = verdict_of(self, key, true, a.time != Py_None ? &now : NULL);
+    seen = verdict_of(self, key, true, a.time != Py_None ? &now : NULL,
+                      a.ttl != Py_None ? &ttl : NULL);
     return seen < 0 ? NULL : PyBool_FromLong(seen);
 }
 
@@ -245,7 +255,7 @@ static PyObject *add(PyObject *self, PyObject *object)
     struct weir_key key;
 
     if (!key_hash(object, ((struct handle_object *)self)->hash, &key) ||
-        verdict_of(self, key, true, NULL) < 0)
+        verdict_of(self, key, true, NULL, NULL) < 0)
         return NULL;
     Py_RETURN_NONE;
 }
@@ -255,7 +265,7 @@ static int contains(PyObject *self, PyObject *object)
     struct weir_key key;
 
     return key_hash(object, ((struct handle_object *)self)->hash, &key)
-               ? verdict_of(self, key, false, NULL)
+               ? verdict_of(self, key, false, NULL, NULL)
                : -1;
 }
 
@@ -359,20 +369,22 @@ static PyObject *shards(PyObject *self, void *unused)
 
 #define METHODS_OF_FILTERS                                                                         \
     {"observe", METHOD(observe), METH_FASTCALL | METH_KEYWORDS,                                    \
-     "observe($self, key, /, *, importance=None, time=None)\n--\n\n"                               \
+     "observe($self, key, /, *, importance=None, time=None, ttl=None)\n--\n\n"                     \
      "Return whether a key was probably observed before, then record it.\n\n"                      \
      "key: bytes, str or int. importance: 0 to 4294967295, for specs with importance=.\n"          \
-     "time: milliseconds or a datetime, for specs with span=; see advance().\n\n"                  \
+     "time: milliseconds or a datetime, for specs with span= or ttl=; see advance().\n"            \
+     "ttl: milliseconds for which it is remembered, for specs with ttl=.\n\n"                      \
      ">>> f = Filter(memory='64K', seed=1)\n"                                                      \
      ">>> f.observe('a'), f.observe(b'a')\n"                                                       \
      "(False, True)\n"},                                                                           \
         {"observe_many", METHOD(filter_observe_many), METH_VARARGS | METH_KEYWORDS,                \
-         "observe_many($self, /, keys, *, size=None, importance=None, times=None, "                \
+         "observe_many($self, /, keys, *, size=None, importance=None, times=None, ttl=None, "      \
          "skipna=False)\n--\n\n"                                                                   \
          "Observe keys in order and return for each whether it was seen: a weir.Verdicts, or a\n"  \
          "numpy array if keys is an array or a pandas column.\n\n"                                 \
          "keys: an iterable of keys, an array of integers or text, or bytes cut by size=.\n"       \
-         "importance, times: one number for all, or an array or iterable with one for each.\n"     \
+         "importance, times, ttl: one number for all, or an array or iterable with one for "       \
+         "each.\n"                                                                                 \
          "skipna: skip missing values (None, NaN, NA); their verdict is False. A key of a wrong\n" \
          "type in a list or array raises TypeError before anything is recorded. If an iterator\n"  \
          "raises, the keys before that have been observed.\n\n"                                    \
@@ -385,7 +397,7 @@ static PyObject *shards(PyObject *self, void *unused)
          "add($self, key, /)\n--\n\nRecord a key, as set.add(). observe() also returns whether "   \
          "it was seen."},                                                                          \
         {"update", METHOD(filter_update), METH_VARARGS | METH_KEYWORDS,                            \
-         "update($self, /, keys, *, size=None, importance=None, times=None, "                      \
+         "update($self, /, keys, *, size=None, importance=None, times=None, ttl=None, "            \
          "skipna=False)\n--\n\nRecord keys, as set.update(). The arguments are those of "          \
          "observe_many()."},                                                                       \
         {"ask", ask, METH_O,                                                                       \

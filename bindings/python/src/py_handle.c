@@ -62,6 +62,20 @@ void *object_observing(PyObject *self)
     return raise_status(WEIR_UNSUPPORTED, o->is_view ? o->class->of_view : o->class->of_set);
 }
 
+bool object_expires(PyObject *self)
+{
+    const struct handle_object *o = (struct handle_object *)self;
+    char spec[WEIR_SPEC_MAX], ttl[64];
+
+    if (!object_ready(self))
+        return false;
+    o->class->config(o->handle, spec, sizeof spec);
+    if (weir_spec_get(spec, "ttl", ttl, sizeof ttl) > 0)
+        return true;
+    return raise_status(WEIR_UNSUPPORTED,
+                        "ttl: the filter has no TTLs; open it with ttl=, for example ttl='1m-2h'");
+}
+
 bool object_enter(PyObject *self)
 {
     struct handle_object *o = (struct handle_object *)self;

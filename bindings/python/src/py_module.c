@@ -128,6 +128,7 @@ static bool fill(PyObject *module)
 {
     return errors_add(module) && batch_add(module) && filter_add(module) && builder_add(module) &&
            sketch_add(module) && screen_add(module) && plan_add(module) && unique_add(module) &&
+           near_add(module) &&
            PyModule_AddStringConstant(module, "__version__", weir_version()) == 0;
 }
 

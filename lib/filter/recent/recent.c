@@ -51,7 +51,7 @@ static void choose_width(struct config *c)
     c->slots = 0;
     for (uint32_t i = 0; i < LINE_WIDTHS; i++) {
         uint32_t width = line_width[i];
-        uint32_t n = slots_max(c->fpr, width, line_rooms[has_window(c)][i]);
+        uint32_t n = slots_max(c->fpr, width, rooms_of(c)[i]);
 
         if (n > c->slots && (!given || width == given)) {
             c->slots = n;
@@ -71,10 +71,23 @@ static bool plan(struct config *c, struct shape *s, struct weir_error *error)
             "window= and span= exclude each other; give the window in records or in "
             "time",
             NULL);
-    if (c->refresh && !has_window(c))
+    if (has_ttl(c) && has_window(c))
+        return error_refuse(error, WEIR_ERROR_CONFLICTING_PARAMETERS,
+                            "ttl= cannot be combined with window= and span=; for keys of one TTL "
+                            "use ttl= alone",
+                            NULL);
+    if (c->expire && !has_ttl(c))
+        return error_refuse(error, WEIR_ERROR_CONFLICTING_PARAMETERS,
+                            "expire=late requires ttl=, for example ttl=1m-2h", NULL);
+    if (has_ttl(c) && !expiry_plan(c))
+        return error_refuse(error, WEIR_ERROR_INVALID_VALUE,
+                            "ttl=: the range is too wide; the longest TTL may be 16,384 times the "
+                            "shortest, and TTLs outside the range become its nearest end",
+                            NULL);
+    if (c->refresh && !has_window(c) && !has_ttl(c))
         return error_refuse(
             error, WEIR_ERROR_CONFLICTING_PARAMETERS,
-            "refresh=no requires window= or span=: it keeps a repeat from extending "
+            "refresh=no requires window=, span= or ttl=: it keeps a repeat from extending "
             "them",
             NULL);
     if (has_window(c) && c->importance.mode != IMPORTANCE_NONE)
@@ -83,11 +96,12 @@ static bool plan(struct config *c, struct shape *s, struct weir_error *error)
             "window= and importance= exclude each other: a line is ordered either by "
             "time or by importance",
             NULL);
-    if (c->enter && (has_window(c) || c->importance.mode != IMPORTANCE_NONE))
-        return error_refuse(error, WEIR_ERROR_CONFLICTING_PARAMETERS,
-                            "enter= cannot be combined with window=, span= or importance=, which "
-                            "determine where a key enters",
-                            NULL);
+    if (c->enter && (has_window(c) || has_ttl(c) || c->importance.mode != IMPORTANCE_NONE))
+        return error_refuse(
+            error, WEIR_ERROR_CONFLICTING_PARAMETERS,
+            "enter= cannot be combined with window=, span=, ttl= or importance=, which "
+            "determine where a key enters",
+            NULL);
     uint64_t most = config_has(c, PARAMETER_SLOTS) ? c->slots : LINE_SLOTS_MAX;
     if (config_has(c, PARAMETER_FPR)) {
         choose_width(c);
@@ -97,14 +111,14 @@ static bool plan(struct config *c, struct shape *s, struct weir_error *error)
                 "allow more, or leave width out", error);
     } else {
         c->width = config_has(c, PARAMETER_WIDTH) ? c->width : WIDTH_DEFAULT;
-        c->slots = (has_window(c) ? LINE_ROOM_WINDOW : LINE_ROOM) / c->width;
+        c->slots = rooms_of(c)[line_index_of[c->width]];
     }
     c->slots = c->slots < most ? c->slots : most;
     if (c->window && !config_has(c, PARAMETER_MEMORY))
         c->memory = config_memory(slots_lines((double)c->window, (uint32_t)c->slots), LINE_BITS);
     shape_planes(s, c, 1, 8);
     s->cells = s->cells / LINE_BYTES * LINE_BYTES;
-    s->registers = c->span ? 4 : c->window ? 3 : 0;
+    s->registers = c->span ? 4 : c->window || has_ttl(c) ? 3 : 0;
     s->lines = 1;
     return true;
 }
@@ -118,7 +132,7 @@ static bool predict(const struct config *c, const struct shape *s, const struct 
     struct slots f = {.lines = (double)(s->cells / LINE_BYTES),
                       .window = c->window ? (double)c->window : INFINITY};
 
-    if (c->span || c->importance.mode != IMPORTANCE_NONE || c->enter)
+    if (c->span || has_ttl(c) || c->importance.mode != IMPORTANCE_NONE || c->enter)
         return false;
     do {
         f.width[f.widths] = line_width[f.widths];
@@ -144,6 +158,8 @@ static uint32_t used_slots(const weir_filter *w, const uint8_t *line)
 {
     uint32_t slots = slots_of(w, line);
 
+    if (has_ttl(&w->config))
+        return expiry_used(w, line);
     return line_in_use(line, has_window(&w->config) ? live_slots(w, line, slots) : slots);
 }
 
@@ -182,7 +198,7 @@ static double fill(const weir_filter *w)
 
 static uint64_t lost(const weir_filter *w)
 {
-    return has_window(&w->config) ? w->reg[OVERFLOW] : 0;
+    return has_window(&w->config) || has_ttl(&w->config) ? w->reg[OVERFLOW] : 0;
 }
 
 /* ---- lines as lists ---- */
@@ -279,6 +295,10 @@ static uint64_t quarters_in(const weir_filter *w, uint64_t since)
 
 static void advance(weir_filter *w, uint64_t now)
 {
+    if (has_ttl(&w->config)) {
+        expiry_advance(w, now);
+        return;
+    }
     if (!w->config.span)
         return;
     if (w->reg[BEGINNING] == 0)
@@ -296,6 +316,8 @@ static uint64_t quiet_until(const weir_filter *w)
 {
     uint64_t since;
 
+    if (has_ttl(&w->config))
+        return w->reg[NOW];
     if (!w->config.span || w->reg[BEGINNING] == 0)
         return w->config.span ? 0 : UINT64_MAX;
     return __builtin_mul_overflow(w->reg[EPOCH] + 1, w->config.span, &since) ||
@@ -340,6 +362,10 @@ static void merge_line(const weir_filter *w, uint8_t *into, const uint8_t *from)
 
 static void merge(weir_filter *into, const weir_filter *from)
 {
+    if (has_ttl(&into->config)) {
+        expiry_merge(into, from);
+        return;
+    }
     for (uint64_t i = 0; i < lines(into); i++)
         merge_line(into, nth_line(into, i), nth_line(from, i));
 }
@@ -388,6 +414,8 @@ static bool check_line(const weir_filter *w, const uint8_t *line)
 
     if (line_index(line) >= LINE_WIDTHS || line_width[line_index(line)] < w->config.width)
         return false;
+    if (has_ttl(&w->config))
+        return expiry_check_line(w, line);
     const uint32_t bits = line_width[line_index(line)], slots = slots_of(w, line);
     for (; used < slots && (value = line_get(line, bits, used)) != 0; used++)
         if (value >> (bits - 8) == 0)
@@ -406,6 +434,8 @@ static bool check_cells(const weir_filter *w)
 
 static bool check(const weir_filter *w)
 {
+    if (has_ttl(&w->config))
+        return w->reg[NOW] <= EXPIRY_TIME_MAX && w->reg[EPOCH] == w->reg[NOW] / w->config.ttl.unit;
     return !w->config.window || w->reg[ARRIVED] < turn_every(w);
 }
 
@@ -444,6 +474,13 @@ static void observe_picked(weir_filter *w, const struct picked *p)
     paths()->observe_many(w, p);
 }
 
+static void observe_until(weir_filter *w, const struct weir_key *keys, const uint64_t *expires,
+                          size_t n, uint8_t *verdicts)
+{
+    paths()->observe_many(
+        w, &(struct picked){.keys = keys, .expires = expires, .verdicts = verdicts, .n = n});
+}
+
 static bool ask(const weir_filter *w, const struct weir_key *key)
 {
     fetch_line(w, key);
@@ -464,10 +501,11 @@ const struct filter_ops filter_recent = {
     .is.about = {"recent",
                  "fingerprints in LRU order, one cache line per key: remembers the most keys",
                  WEIR_CAN_OBSERVE | WEIR_CAN_MERGE | WEIR_CAN_WINDOW | WEIR_CAN_TIME |
-                     WEIR_CAN_IMPORTANCE | WEIR_CAN_RUN_FOREVER | WEIR_CAN_ONE_LINE},
+                     WEIR_CAN_IMPORTANCE | WEIR_CAN_RUN_FOREVER | WEIR_CAN_ONE_LINE | WEIR_CAN_TTL},
     .is.parameters = HAS_ALWAYS | HAS(PARAMETER_FPR) | HAS(PARAMETER_WIDTH) | HAS(PARAMETER_SLOTS) |
-                     HAS(PARAMETER_WINDOW) | HAS(PARAMETER_SPAN) | HAS(PARAMETER_REFRESH) |
-                     HAS(PARAMETER_IMPORTANCE) | HAS(PARAMETER_ENTER),
+                     HAS(PARAMETER_WINDOW) | HAS(PARAMETER_SPAN) | HAS(PARAMETER_TTL) |
+                     HAS(PARAMETER_EXPIRE) | HAS(PARAMETER_REFRESH) | HAS(PARAMETER_IMPORTANCE) |
+                     HAS(PARAMETER_ENTER),
     .plan = plan,
     .error = error_now,
     .predict = predict,
@@ -482,6 +520,8 @@ const struct filter_ops filter_recent = {
     .prefetch = prefetch_key,
     .advance = advance,
     .quiet_until = quiet_until,
+    .stamp = expiry_stamp,
+    .observe_until = observe_until,
     .merge = merge,
     .grow = grow,
     .unmergeable = unmergeable,

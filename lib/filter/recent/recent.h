@@ -2,6 +2,7 @@
  *
  *   recent.c         the idea; plans, measures, merges, checks
  *   recent_lines.h   what one key does to its line
+ *   expiry.h         lines whose slots expire, each at a time of its own (ttl=); expiry.c
  *   recent_paths.h   one key, and batches; compiled three times, with equal results, by
  *                    recent_plain.c (any processor), recent_avx2.c and recent_avx512.c
  *   recent_steps.h   AVX-512 only: sixteen keys of a batch at a time
@@ -37,10 +38,23 @@ extern const struct recent_paths recent_paths_plain, recent_paths_avx2, recent_p
 
 #define LINE_ROOM_WINDOW 464 /* with a window: five bytes less */
 
+/* With ttl=, lines also have codes of expiry times, and their own clock (expiry.h). */
+#define NOW 1 /* register: the time in milliseconds. EPOCH is the same in units of the grid. */
+#define LINE_ROOM_TTL 488
+#define EXPIRY_LEVELS 14
+#define EXPIRY_BITS_MIN 4
+#define EXPIRY_BITS_MAX 7
+#define EXPIRY_TIME_MAX (UINT64_MAX / 2)
+
 /* Of records or of time? */
 static inline bool has_window(const struct config *c)
 {
     return c->window || c->span;
+}
+
+static inline bool has_ttl(const struct config *c)
+{
+    return c->ttl.min != 0;
 }
 
 /* How many slots of each width fit into a line, and into one with a window. */
@@ -51,10 +65,27 @@ static inline bool has_window(const struct config *c)
     }
 static const uint8_t line_rooms[2][LINE_INDEXES] = {ROOMS(LINE_ROOM), ROOMS(LINE_ROOM_WINDOW)};
 
+/* The same with a code of so many bits for each slot. */
+#define ROOM_TTL(w, bits) LINE_ROOM_TTL / ((w) + (bits))
+#define ROOMS_TTL(bits)                                                                            \
+    {                                                                                              \
+        ROOM_TTL(32, bits), ROOM_TTL(24, bits), ROOM_TTL(20, bits), ROOM_TTL(16, bits),            \
+            ROOM_TTL(15, bits), ROOM_TTL(14, bits), ROOM_TTL(13, bits), ROOM_TTL(12, bits),        \
+            ROOM_TTL(11, bits), ROOM_TTL(10, bits), ROOM_TTL(9, bits), ROOM_TTL(8, bits),          \
+            LINE_REST(ROOM_TTL(8, bits))                                                           \
+    }
+static const uint8_t line_rooms_ttl[EXPIRY_BITS_MAX - EXPIRY_BITS_MIN + 1][LINE_INDEXES] = {
+    ROOMS_TTL(4), ROOMS_TTL(5), ROOMS_TTL(6), ROOMS_TTL(7)};
+
+static inline const uint8_t *rooms_of(const struct config *c)
+{
+    return has_ttl(c) ? line_rooms_ttl[c->ttl.bits - EXPIRY_BITS_MIN] : line_rooms[has_window(c)];
+}
+
 /* The slots that a line may use at one of the widths, and at its present one. */
 static inline uint32_t slots_at(const struct config *c, uint32_t index)
 {
-    uint32_t room = line_rooms[has_window(c)][index];
+    uint32_t room = rooms_of(c)[index];
 
     return room < c->slots ? room : (uint32_t)c->slots;
 }
@@ -115,6 +146,16 @@ static inline uint32_t live_slots(const weir_filter *w, const uint8_t *line, uin
 
     return live < slots ? live : slots;
 }
+
+/* With ttl= (expiry.c). Returns false if the range is too wide. */
+bool expiry_plan(struct config *c);
+void expiry_advance(weir_filter *w, uint64_t now);
+size_t expiry_stamp(weir_filter *w, const uint64_t *times, const uint64_t *ttls, size_t n,
+                    uint64_t *expires);
+uint64_t expiry_of_longest(const weir_filter *w);
+void expiry_merge(weir_filter *into, const weir_filter *from);
+uint32_t expiry_used(const weir_filter *w, const uint8_t *line); /* slots that are alive */
+bool expiry_check_line(const weir_filter *w, const uint8_t *line);
 
 /* Drop slots that are too old, and update the marks. */
 void recent_age(const weir_filter *w, uint8_t *line);

@@ -9,7 +9,7 @@
 #ifndef WEIR_FILTER_RECENT_RECENT_LINES_H
 #define WEIR_FILTER_RECENT_RECENT_LINES_H
 
-#include "filter/recent/recent.h"
+#include "filter/recent/expiry.h"
 
 #define BLOCK 32 /* keys that are processed together, a bit of a word each; see bench/speed */
 #define MANY 64  /* keys from which a table of importance steps pays; guessed */
@@ -20,14 +20,17 @@ enum mode {
     ASKED_TIMED, /* look up in a filter with a window */
     RECENT,      /* observe: new keys enter at the front, hits move there */
     DEEP,        /* observe: new keys enter at a depth (importance=, enter=) */
-    TIMED        /* observe in a filter with a window */
+    TIMED,       /* observe in a filter with a window */
+    ASKED_TTL,   /* look up in a filter with ttl= */
+    TTL          /* observe in a filter with ttl= */
 };
 
 /* A key's line and fingerprint. */
 struct slot_ref {
     uint8_t *line;
     uint32_t print;
-    uint32_t depth; /* slots in front of a new key; DEEP only */
+    uint32_t depth; /* slots in front of a new key; DEEP and TTL only */
+    uint8_t code;   /* of its expiry time; TTL only */
 };
 
 /* What all lines of one width have in common. */
@@ -61,13 +64,16 @@ struct batch_ctx {
     struct lines lines[LINE_WIDTHS];
     bool all_at_floor, all_widest; /* the lines of the previous block */
     struct line_rounds rounds;
-    uint64_t epoch; /* with a window */
-    bool once;      /* refresh=no: a hit changes nothing */
-    uint32_t up;    /* DEEP: a hit moves to slot depth >> up */
-    uint32_t depth; /* at which new keys enter, if that is not decided by importance */
-    bool ranked;    /* it is */
-    uint64_t first; /* arrivals before the batch */
-    bool many;      /* enough keys for a table of steps */
+    uint64_t epoch;            /* with a window */
+    bool once;                 /* refresh=no: a hit changes nothing; TTL: not the expiry time */
+    bool late;                 /* expire=late */
+    bool stamps;               /* keys get expiry times */
+    struct expiry_clock clock; /* with ttl= */
+    uint32_t up;               /* DEEP, TTL: a hit moves to slot depth >> up */
+    uint32_t depth;            /* at which new keys enter, if that is not decided by importance */
+    bool ranked;               /* it is */
+    uint64_t first;            /* arrivals before the batch */
+    bool many;                 /* enough keys for a table of steps */
     bool has_steps;
     struct steps steps;
 #ifdef LINE_ANY_WIDTH
@@ -77,12 +83,23 @@ struct batch_ctx {
 
 INLINED bool observes(const enum mode m)
 {
-    return m != ASKED && m != ASKED_TIMED;
+    return m != ASKED && m != ASKED_TIMED && m != ASKED_TTL;
 }
 
 INLINED bool is_timed(const enum mode m)
 {
     return m == TIMED || m == ASKED_TIMED;
+}
+
+INLINED bool expires(const enum mode m)
+{
+    return m == TTL || m == ASKED_TTL;
+}
+
+/* Do keys enter behind the front? */
+INLINED bool has_depth(const enum mode m)
+{
+    return m == DEEP || m == TTL;
 }
 
 INLINED uint32_t room_of(const enum mode m)
@@ -92,13 +109,13 @@ INLINED uint32_t room_of(const enum mode m)
 
 INLINED struct slot_ref slot_ref_of(uint8_t *cells, uint64_t lines, struct weir_key key)
 {
-    return (struct slot_ref){cells + place(key, 0, lines) * LINE_BYTES, line_print(key.hi), 0};
+    return (struct slot_ref){cells + place(key, 0, lines) * LINE_BYTES, line_print(key.hi), 0, 0};
 }
 
 /* The same from what locate() computed: the line's number and the print. */
 INLINED struct slot_ref slot_ref_located(uint8_t *cells, uint64_t located)
 {
-    return (struct slot_ref){cells + (located >> 32) * LINE_BYTES, (uint32_t)located, 0};
+    return (struct slot_ref){cells + (located >> 32) * LINE_BYTES, (uint32_t)located, 0, 0};
 }
 
 INLINED uint32_t slots_in(const struct batch_ctx *b, uint32_t index)
@@ -205,12 +222,13 @@ INLINED void share(const weir_filter *w, struct batch_ctx *b, enum mode m, size_
     const struct config *c = &w->config;
 
     b->floor = line_index_of[c->width];
-    b->rooms = line_rooms[is_timed(m)];
+    b->rooms = rooms_of(c);
     b->most = (uint32_t)c->slots;
     b->rounds.round = 0;
     b->epoch = w->reg[EPOCH];
     b->once = c->refresh;
-    if (m == DEEP) {
+    b->stamps = m == TTL;
+    if (has_depth(m)) {
         b->ranked = c->importance.mode != IMPORTANCE_NONE;
         b->up = b->ranked ? 1 : 31;
         b->depth = (uint32_t)(c->slots * c->enter / ENTER_WHOLE);
@@ -218,7 +236,14 @@ INLINED void share(const weir_filter *w, struct batch_ctx *b, enum mode m, size_
         b->many = n >= MANY;
         b->has_steps = b->ranked && b->many && find_steps(w, b);
     }
+    if (expires(m)) {
+        expiry_set_clock(&b->clock, &c->ttl, w->reg[EPOCH]);
+        b->late = c->expire;
+        b->clock.longest = expiry_code(&b->clock, expiry_of_longest(w), b->late);
+    }
     if (n == 0)
+        return;
+    if (expires(m))
         return;
     b->all_at_floor = b->all_widest = false;
     const uint32_t last = observes(m) ? b->floor : LINE_WIDTHS - 1; /* views can be damaged */
@@ -382,10 +407,110 @@ INLINED bool observe_timed(weir_filter *w, struct slot_ref s, const uint32_t ind
     return true;
 }
 
+/* ---- lines whose slots expire ---- */
+
+/* The slots of a set that are alive: bit i for slot i. */
+INLINED uint64_t find_alive(uint32_t index, uint64_t found, uint64_t alive)
+{
+    for (; found; found &= found - 1)
+        if (alive >> line_first(index, found) & 1)
+            return UINT64_C(1) << line_first(index, found);
+    return 0;
+}
+
+INLINED bool ask_ttl(struct slot_ref s, const struct batch_ctx *b)
+{
+    const struct expiry_clock *c = &b->clock;
+    uint32_t index = line_index(s.line);
+
+    index = index < LINE_WIDTHS ? index : LINE_WIDTHS - 1; /* a damaged view has any */
+    uint64_t found = line_find(s.line, index, line_slots(index, slots_in(b, index)), s.print);
+    for (; found; found &= found - 1)
+        if (expiry_is_alive(c, expiry_get(s.line, c->ttl->bits, line_first(index, found)),
+                            expiry_line_clock(s.line, c->now)))
+            return true;
+    return false;
+}
+
+/* The slot whose place the key takes: that of the key, an empty one behind the depth, the last
+ * empty one before it, or the last slot. */
+INLINED uint32_t slot_taken(uint64_t found, uint64_t alive, uint32_t slots, uint32_t depth)
+{
+    const uint64_t all = (UINT64_C(1) << slots) - 1, empty = all & ~alive;
+    const uint64_t behind = empty & UINT64_MAX << depth;
+    uint64_t before = UINT64_C(1) << (63 - __builtin_clzll(line_one_of(empty, empty, all)));
+
+    return (uint32_t)__builtin_ctzll(
+        line_one_of(found, found, line_one_of(behind, behind, before)));
+}
+
+/* A hit keeps the later of two expiry times; with refresh=no, its own. */
+INLINED uint32_t code_kept(const struct batch_ctx *b, uint64_t found, uint32_t own, uint32_t code)
+{
+    bool keeps =
+        (found != 0) & (b->once | (expiry_left(&b->clock, own) >= expiry_left(&b->clock, code)));
+
+    return (uint32_t)line_one_of(keeps, own, code);
+}
+
+/* In front of how many slots the key is inserted. */
+INLINED uint32_t depth_in(struct slot_ref s, const struct batch_ctx *b, uint64_t found,
+                          uint32_t slots)
+{
+    uint32_t depth = s.depth >> (b->up & -(uint32_t)(found != 0));
+
+    return depth < slots - 1 ? depth : slots - 1;
+}
+
+/* A hit moves up. A new key enters at its depth, and takes an empty slot if there is one. */
+static __attribute__((noinline)) bool observe_ttl(weir_filter *w, struct slot_ref s,
+                                                  struct batch_ctx *b)
+{
+    const struct expiry_clock *c = &b->clock;
+    const uint32_t bits = c->ttl->bits;
+    uint64_t alive = expiry_clean(w, s.line, c->now, c);
+    bool seen = false;
+
+    for (bool first = true;; first = false) {
+        const uint32_t index = line_index(s.line), slots = slots_in(b, index);
+        const uint64_t found =
+            find_alive(index, line_find(s.line, index, line_slots(index, slots), s.print), alive);
+        const bool full = !found & (alive + 1 == UINT64_C(1) << slots);
+
+        seen |= first && found;
+        if (s.code == NOT_KEPT)
+            return seen;
+        if (full && index != b->floor) {
+            expiry_cut(w, s.line, c);
+            alive = expiry_clean(w, s.line, c->now, c);
+            continue; /* another key may have the same print now */
+        }
+        const uint32_t depth = depth_in(s, b, found, slots);
+        const uint32_t from = slot_taken(found, alive, slots, depth);
+        const uint32_t to = depth < from ? depth : from;
+
+        w->reg[OVERFLOW] += full;
+        const uint32_t code = code_kept(b, found, expiry_get(s.line, bits, from), s.code);
+        line_move_from(s.line, index, line_slot(index, from), line_slot(index, to), s.print);
+        expiry_move(s.line, bits, from, to, code);
+        return seen;
+    }
+}
+
+#ifdef LINE_ANY_WIDTH
+#include "filter/recent/expiry_avx512.h"
+#else
+#define observe_expiring_line observe_ttl
+#endif
+
 /* Look up one key and, in the modes that observe, update its line. Returns if it was found. */
 INLINED bool visit_line(weir_filter *w, struct slot_ref s, const uint32_t index,
                         const struct lines *of, const enum mode m, struct batch_ctx *b)
 {
+    if (m == ASKED_TTL)
+        return ask_ttl(s, b);
+    if (m == TTL)
+        return observe_expiring_line(w, s, b);
     uint64_t found = find(s, index, of, m, b);
     bool done = m == RECENT  ? observe_front(s, index, of, found)
                 : m == DEEP  ? observe_deep(s, index, of, found, b)

@@ -21,6 +21,8 @@ static inline enum mode mode_of(const weir_filter *w, bool asking)
 {
     const struct config *c = &w->config;
 
+    if (has_ttl(c))
+        return asking ? ASKED_TTL : TTL;
     if (asking)
         return has_window(c) ? ASKED_TIMED : ASKED;
     return has_window(c)                                       ? TIMED
@@ -39,6 +41,7 @@ struct ring {
     uint8_t *line[RING + NEAR]; /* after the last follow the first ones again */
     uint64_t print[RING];       /* in the upper half */
     uint32_t depth[RING];
+    uint8_t code[RING]; /* of their expiry times, with ttl= */
 };
 
 /* What the loops over a batch need. */
@@ -95,6 +98,10 @@ static __attribute__((noinline)) void find_block(const struct walk *t, size_t fi
         if (ranked)
             t->ring->depth[at] = t->p.keys[key].importance;
     }
+    for (size_t j = first, slot = first % RING; t->b->stamps && j < end; j++, slot++)
+        t->ring->code[slot] =
+            t->p.expires ? expiry_code(&t->b->clock, t->p.expires[nth(t->p.at, j)], t->b->late)
+                         : t->b->clock.longest;
     if (ranked && first < end)
         find_depths(t->w, t->ring->depth + first % RING, first, end - first, t->b);
     for (i = first > n ? first : n; i < first + BLOCK; i++)
@@ -114,18 +121,19 @@ struct block {
     uint8_t *const *line;
     const uint64_t *print;
     const uint32_t *depth;
+    const uint8_t *code;
 };
 
 INLINED struct block block_at(const struct ring *ring, size_t first)
 {
     return (struct block){ring->line + first % RING, ring->print + first % RING,
-                          ring->depth + first % RING};
+                          ring->depth + first % RING, ring->code + first % RING};
 }
 
 INLINED struct slot_ref nth_slot_ref(const struct block *k, uint32_t i, const enum mode m)
 {
     return (struct slot_ref){k->line[i], (uint32_t)(k->print[i] >> 32),
-                             m == DEEP ? k->depth[i] : 0};
+                             has_depth(m) ? k->depth[i] : 0, m == TTL ? k->code[i] : 0};
 }
 
 /* One key, its line of any width. */
@@ -133,6 +141,8 @@ INLINED bool visit(weir_filter *w, struct slot_ref s, const enum mode m, struct 
 {
     bool found;
 
+    if (expires(m))
+        return visit_line(w, s, 0, NULL, m, b);
 #define VISIT(i)                                                                                   \
     const struct lines of = lines_of(b, i, (i) == b->floor);                                       \
     found = visit_line(w, s, i, &of, m, b);
@@ -152,14 +162,18 @@ VISITOR(ASKED_TIMED)
 VISITOR(RECENT)
 VISITOR(DEEP)
 VISITOR(TIMED)
+VISITOR(ASKED_TTL)
+VISITOR(TTL)
 
 INLINED bool visit_one(weir_filter *w, struct slot_ref s, const enum mode m, struct batch_ctx *b)
 {
-    return m == RECENT  ? visit_RECENT(w, s, b)
-           : m == ASKED ? visit_ASKED(w, s, b)
-           : m == DEEP  ? visit_DEEP(w, s, b)
-           : m == TIMED ? visit_TIMED(w, s, b)
-                        : visit_ASKED_TIMED(w, s, b);
+    return m == RECENT      ? visit_RECENT(w, s, b)
+           : m == ASKED     ? visit_ASKED(w, s, b)
+           : m == DEEP      ? visit_DEEP(w, s, b)
+           : m == TIMED     ? visit_TIMED(w, s, b)
+           : m == TTL       ? visit_TTL(w, s, b)
+           : m == ASKED_TTL ? visit_ASKED_TTL(w, s, b)
+                            : visit_ASKED_TIMED(w, s, b);
 }
 
 #define OTHERS_MOST 2 /* lines of other widths in a block of one width; guessed */
@@ -220,13 +234,30 @@ INLINED uint32_t observe_mixed(const struct walk *t, size_t first, size_t n, con
 }
 #endif
 
+/* Lines whose slots expire: of any widths, one after the other. */
+INLINED uint32_t observe_expiring(const struct walk *t, size_t first, size_t n, const enum mode m)
+{
+    const struct block k = block_at(t->ring, first);
+    uint8_t *const *ahead = t->ring->line + (first + AHEAD) % RING;
+    uint32_t seen = 0;
+
+    for (uint32_t i = 0; i < n; i++) {
+        cells_fetch(ahead[i]);
+        cells_fetch_near(k.line[i + NEAR]);
+        seen |= (uint32_t)visit_one(t->w, nth_slot_ref(&k, i, m), m, t->b) << i;
+    }
+    return seen;
+}
+
 INLINED uint32_t observe_block(const struct walk *t, size_t first, size_t n, const enum mode m)
 {
     const uint32_t floor = t->b->floor;
     uint32_t seen;
 
 #define SHOW(i) seen = observe_uniform(t, first, n, i, true, m);
-    if (is_timed(m)) {
+    if (expires(m)) {
+        seen = observe_expiring(t, first, n, m);
+    } else if (is_timed(m)) {
         seen = observe_mixed(t, first, n, m);
     } else if (t->b->all_at_floor && 64 % line_width[floor] == 0) {
         LINE_BY_WIDTH(floor, SHOW)
@@ -254,10 +285,11 @@ INLINED bool one(weir_filter *w, const struct weir_key *key, const enum mode m)
 
     cells_fetch_now(s.line);
     share(w, &b, m, 0);
-    if (m == DEEP && b.ranked) {
+    s.code = m == TTL ? b.clock.longest : 0;
+    if (has_depth(m) && b.ranked) {
         learn(w, key->importance, 0, &b);
         s.depth = depth_of(w, key->importance, &b);
-    } else if (m == DEEP) {
+    } else if (has_depth(m)) {
         s.depth = b.depth;
     }
     bool found = visit_one(w, s, m, &b);
@@ -285,15 +317,17 @@ PER_MODE(ASKED_TIMED)
 PER_MODE(RECENT)
 PER_MODE(DEEP)
 PER_MODE(TIMED)
+PER_MODE(ASKED_TTL)
+PER_MODE(TTL)
 
 static const struct {
     uint32_t (*show)(const struct walk *t, size_t first, size_t n);
     bool (*one)(weir_filter *w, const struct weir_key *key);
-} modes[] = {[ASKED] = {show_ASKED, one_ASKED},
-             [ASKED_TIMED] = {show_ASKED_TIMED, one_ASKED_TIMED},
-             [RECENT] = {show_RECENT, one_RECENT},
-             [DEEP] = {show_DEEP, one_DEEP},
-             [TIMED] = {show_TIMED, one_TIMED}};
+} modes[] = {
+    [ASKED] = {show_ASKED, one_ASKED},    [ASKED_TIMED] = {show_ASKED_TIMED, one_ASKED_TIMED},
+    [RECENT] = {show_RECENT, one_RECENT}, [DEEP] = {show_DEEP, one_DEEP},
+    [TIMED] = {show_TIMED, one_TIMED},    [ASKED_TTL] = {show_ASKED_TTL, one_ASKED_TTL},
+    [TTL] = {show_TTL, one_TTL}};
 
 /* ---- batches ---- */
 
@@ -321,8 +355,8 @@ static void walk(weir_filter *w, const struct picked *p, enum mode m)
     uint64_t seen = 0;
 
     share(w, &b, m, n);
-    const bool ranked = m == DEEP && b.ranked;
-    for (size_t i = 0; m == DEEP && !ranked && i < RING; i++)
+    const bool ranked = has_depth(m) && b.ranked;
+    for (size_t i = 0; has_depth(m) && !ranked && i < RING; i++)
         ring.depth[i] = b.depth;
     for (size_t i = 0; i < AHEAD; i += BLOCK)
         find_block(&t, i, ranked);

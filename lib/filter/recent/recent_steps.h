@@ -120,7 +120,8 @@ static __attribute__((noinline)) void observe_late(const struct walk *t, const s
 /* The sixteen keys of a block from the first-th on. */
 INLINED struct block step_of(const struct block *whole, uint32_t first)
 {
-    return (struct block){whole->line + first, whole->print + first, whole->depth + first};
+    return (struct block){whole->line + first, whole->print + first, whole->depth + first,
+                          whole->code + first};
 }
 
 /* What is fetched meanwhile: sixteen lines from memory, and those of the next step from the second

@@ -1,0 +1,179 @@
+/* cf.c - CF.EXISTS, CF.MEXISTS, CF.COUNT, CF.DEL, CF.INFO, CF.DEBUG, CF.COMPACT, and the list of
+ * all CF.*. */
+#include "chain/chain.h"
+#include "server/reply.h"
+#include "server/server.h"
+
+#include <stdio.h>
+
+/* ---- items ---- */
+
+struct weir_key cf_hash(const struct chain *c, const struct rm_string *item)
+{
+    struct weir_bytes bytes = arg_bytes(item);
+    struct weir_key key;
+
+    chain_hash(c, &bytes, 1, &key);
+    return key;
+}
+
+bool cf_has(const struct chain *c, struct weir_key key)
+{
+    uint8_t seen = 0;
+
+    chain_ask(c, &key, 1, &seen);
+    return seen;
+}
+
+static int exists(struct rm_ctx *ctx, struct rm_string **argv, int argc, bool many)
+{
+    struct opened o = key_open(ctx, argv[1], RM_READ, &family_cuckoo);
+    const struct chain *c = o.value;
+
+    if (o.loading)
+        return key_refuse(ctx, &o);
+    if (many)
+        rm.ReplyWithArray(ctx, argc - 2);
+    for (int i = 2; i < argc; i++)
+        reply_bool(ctx, c && cf_has(c, cf_hash(c, argv[i])));
+    return key_close(&o);
+}
+
+static int cf_exists(struct rm_ctx *ctx, struct rm_string **argv, int argc)
+{
+    return exists(ctx, argv, argc, false);
+}
+
+static int cf_mexists(struct rm_ctx *ctx, struct rm_string **argv, int argc)
+{
+    return exists(ctx, argv, argc, true);
+}
+
+/* As RedisBloom, a key of another type counts as missing in CF.COUNT, CF.DEL and CF.COMPACT. NULL
+ * after an error reply. */
+static struct chain *open_to_change(struct rm_ctx *ctx, struct rm_string *name, struct opened *o,
+                                    const char *missing)
+{
+    *o = key_open(ctx, name, RM_READ | RM_WRITE, &family_cuckoo);
+    if (o->loading)
+        key_refuse(ctx, o);
+    else if (!o->value)
+        key_end(o, rm.ReplyWithError(ctx, missing));
+    return o->value;
+}
+
+static int cf_count(struct rm_ctx *ctx, struct rm_string **argv, int argc)
+{
+    struct opened o = key_open(ctx, argv[1], RM_READ, &family_cuckoo);
+    const struct chain *c = o.value;
+    if (o.loading)
+        return key_refuse(ctx, &o);
+    rm.ReplyWithLongLong(ctx, c ? (long long)chain_count(c, cf_hash(c, argv[2])) : 0);
+    return key_close(&o);
+}
+
+static int cf_del(struct rm_ctx *ctx, struct rm_string **argv, int argc)
+{
+    struct opened o;
+    struct chain *c = open_to_change(ctx, argv[1], &o, "Not found");
+
+    if (!c)
+        return RM_OK;
+    bool there = chain_remove(c, cf_hash(c, argv[2]));
+    reply_bool(ctx, there);
+    if (there)
+        key_changed(ctx, argv[1], &c->is, "cf.del");
+    return key_close(&o);
+}
+
+/* ---- whole filters ---- */
+
+static int cf_info(struct rm_ctx *ctx, struct rm_string **argv, int argc)
+{
+    const struct chain *c;
+    struct opened o;
+
+    o = key_open(ctx, argv[1], RM_READ, &family_cuckoo);
+    if (!(c = key_value(ctx, &o, "ERR not found")))
+        return RM_OK;
+    rm.ReplyWithMap(ctx, 8);
+    reply_field(ctx, "Size", (long long)(c->imported ? import_bytes(c) : c->bytes));
+    reply_field(ctx, "Number of buckets", (long long)chain_buckets(c));
+    reply_field(ctx, "Number of filters", c->n);
+    reply_field(ctx, "Number of items inserted", (long long)c->items);
+    reply_field(ctx, "Number of items deleted", (long long)c->deleted);
+    reply_field(ctx, "Bucket size", (long long)c->bucket_size);
+    reply_field(ctx, "Expansion rate", (long long)c->expansion);
+    reply_field(ctx, "Max iterations", (long long)c->moves);
+    return key_close(&o);
+}
+
+static int cf_debug(struct rm_ctx *ctx, struct rm_string **argv, int argc)
+{
+    const struct chain *c;
+    struct opened o;
+    char text[256];
+
+    o = key_open(ctx, argv[1], RM_READ, &family_cuckoo);
+    if (!(c = key_value(ctx, &o, "ERR not found")))
+        return RM_OK;
+    snprintf(text, sizeof text,
+             "bktsize:%llu buckets:%llu items:%llu deletes:%llu filters:%u max_iterations:%llu "
+             "expansion:%llu",
+             (unsigned long long)c->bucket_size, (unsigned long long)chain_buckets(c),
+             (unsigned long long)c->items, (unsigned long long)c->deleted, c->n,
+             (unsigned long long)c->moves, (unsigned long long)c->expansion);
+    reply_text(ctx, text);
+    return key_close(&o);
+}
+
+static int cf_compact(struct rm_ctx *ctx, struct rm_string **argv, int argc)
+{
+    struct opened o;
+    struct chain *c = open_to_change(ctx, argv[1], &o, "Cuckoo filter was not found");
+
+    if (!c)
+        return RM_OK;
+    if (chain_compact(c))
+        key_changed(ctx, argv[1], &c->is, "cf.compact");
+    reply_ok(ctx);
+    return key_close(&o);
+}
+
+/* clang-format off */
+const struct module_command commands_cf[] = {
+    {"cf.reserve", cf_reserve, "write deny-oom", -3, KEY_CHANGE,
+     "Creates a cuckoo filter with a capacity", "O(capacity)",
+     "#capacity BUCKETSIZE=#size? MAXITERATIONS=#iterations? EXPANSION=#expansion? SEED=#seed?"},
+    {"cf.add", cf_add, "write deny-oom fast", 3, KEY_CHANGE,
+     "Adds an item to a cuckoo filter", "O(filters of the chain)", "item"},
+    {"cf.addnx", cf_addnx, "write deny-oom fast", 3, KEY_CHANGE,
+     "Adds an item to a cuckoo filter unless it is in it", "O(filters of the chain)", "item"},
+    {"cf.insert", cf_insert, "write deny-oom fast", -4, KEY_CHANGE,
+     "Adds items to a cuckoo filter; creates it if it does not exist", "O(items * filters of the chain)",
+     "CAPACITY=#capacity? !NOCREATE? !ITEMS item+"},
+    {"cf.insertnx", cf_insertnx, "write deny-oom fast", -4, KEY_CHANGE,
+     "Adds those items to a cuckoo filter that are not in it", "O(items * filters of the chain)",
+     "CAPACITY=#capacity? !NOCREATE? !ITEMS item+"},
+    {"cf.exists", cf_exists, "readonly fast", 3, KEY_READ,
+     "Returns 1 if the item is in the filter, else 0", "O(filters of the chain)", "item"},
+    {"cf.mexists", cf_mexists, "readonly fast", -3, KEY_READ,
+     "Returns 1 for each item in the filter, else 0", "O(items * filters of the chain)", "item+"},
+    {"cf.count", cf_count, "readonly fast", 3, KEY_READ,
+     "Returns how many times an item is in the filter", "O(filters of the chain)", "item"},
+    {"cf.del", cf_del, "write fast", 3, KEY_CHANGE,
+     "Removes one occurrence of an item", "O(filters of the chain)", "item"},
+    {"cf.info", cf_info, "readonly fast", 2, KEY_READ,
+     "Describes a cuckoo filter", "O(filters of the chain)", ""},
+    {"cf.debug", cf_debug, "readonly fast", 2, KEY_READ,
+     "Describes a cuckoo filter in one line", "O(filters of the chain)", ""},
+    {"cf.compact", cf_compact, "write", 2, KEY_CHANGE,
+     "Frees the empty filters of the chain", "O(filters of the chain)", ""},
+    {"cf.scandump", cf_scandump, "readonly", 3, KEY_READ,
+     "Returns a cuckoo filter in chunks", "O(capacity)", "#iterator"},
+    {"cf.loadchunk", cf_loadchunk, "write deny-oom", 4, KEY_CHANGE,
+     "Creates a cuckoo filter from the chunks of CF.SCANDUMP", "O(chunk), O(capacity) for the last",
+     "#iterator data"},
+    {0},
+};
+/* clang-format on */
