@@ -1,5 +1,6 @@
 """SIGUSR1 opens -o, --rejects and --audit again, so that logrotate can rename them. The examples of docs/operations.md run
 with the real logrotate; every record is in exactly one file, in order."""
+import contextlib
 import gzip
 import json
 import os
@@ -32,7 +33,10 @@ def records(start, n):
 
 
 def has_open(pid, path):
-    open_files = {os.stat(f).st_ino for fd in os.listdir(f"/proc/{pid}/fd") if os.path.exists(f := f"/proc/{pid}/fd/{fd}")}
+    open_files = set()
+    for fd in os.listdir(f"/proc/{pid}/fd"):
+        with contextlib.suppress(FileNotFoundError):  # closed meanwhile
+            open_files.add(os.stat(f"/proc/{pid}/fd/{fd}").st_ino)
     return path.exists() and path.stat().st_ino in open_files
 
 
