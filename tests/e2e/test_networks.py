@@ -171,7 +171,8 @@ def test_wrong_calls(here):
     refused("build", "--cidr", "--ignore-case", "-o", "F", "list", saying="remove --ignore-case")
     refused("build", "--cidr", "-k", "1,2", "-o", "F", "list", saying="--key with several fields")
     refused("ask", "--cidr", "--which", "N", "--", "list", saying="remove --which")
-    refused("ask", "--which", "N", "--", "list", saying="made with --cidr")
+    for more in [], ["--keys-differ"]:
+        refused("ask", "--which", *more, "P", "N", "--", "list", saying="N is a set of networks, which can only be looked up alone: weir ask N ADDRESSES")
     refused("filter", "--cidr", "--at", "redis://127.0.0.1:1/x", saying="remove --at")
     refused("load", "--at", "redis://127.0.0.1:1/x", "N")
     refused("merge", "-o", "M", "P", "N")

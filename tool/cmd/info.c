@@ -54,8 +54,9 @@ static void print_text(const struct stored *s, const struct weir_stats *f)
         printf("keys        %s\n", s->keys);
     if (prefixes_read(&prefixes, s->note)) {
         prefixes_print(&prefixes, lengths);
-        printf("prefixes    %s; up to %u lookups per address, false-positive rate %s\n", lengths,
-               prefixes_count(&prefixes), show_chance(prefixes_error(&prefixes, f->error)).text);
+        printf("prefixes    %s; up to %u lookups per address, false-positive rate %s\n",
+               *lengths ? lengths : "none", prefixes_count(&prefixes),
+               show_chance(prefixes_error(&prefixes, f->error)).text);
     }
 }
 

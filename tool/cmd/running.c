@@ -261,6 +261,17 @@ static bool save_state(struct running *r)
     return v->save(v->context, r->run->save, note);
 }
 
+/* After SIGUSR1, before a state is saved: it must describe the new files. */
+static bool reopen_outputs(struct running *r)
+{
+    bool ok = true;
+
+    signals_reopened();
+    for (uint32_t i = 0; i < r->writers && ok; i++)
+        ok = !write_is_rotated(&r->writer[i]) || write_reopen(&r->writer[i]);
+    return ok;
+}
+
 /* The order is guaranteed (docs/command.md): outputs, then the audit file, then the state, which
  * commits them. The next run truncates the outputs to the state's lengths, and ignores entries of
  * the audit file beyond the state. */
@@ -271,6 +282,8 @@ bool run_save(struct running *r)
                          : signals_caught() ? "interrupted"
                                             : "complete";
 
+    if (signals_reopen() && !reopen_outputs(r))
+        return false;
     for (uint32_t i = 0; i < r->writers; i++)
         if (!write_sync(&r->writer[i]))
             return false;
@@ -292,17 +305,14 @@ bool run_checkpoint(struct running *r)
     return true;
 }
 
-/* ---- rotated outputs ---- */
-
-/* The state then describes the new files. Without a state, the audit file is still written, because
- * its old one may have been renamed. */
+/* Without a state, the audit file is still written, because its old one may have been renamed. */
 bool run_reopen(struct running *r)
 {
-    signals_reopened();
-    for (uint32_t i = 0; i < r->writers; i++)
-        if (write_is_rotated(&r->writer[i]) && !write_reopen(&r->writer[i]))
-            return false;
-    bool saved = r->run->state.path ? run_checkpoint(r) : audit_write(&r->audit, "running");
+    if (r->run->state.path)
+        return run_checkpoint(r);
+    if (!reopen_outputs(r))
+        return false;
+    bool saved = audit_write(&r->audit, "running");
     r->pipe.failed |= !saved;
     return saved;
 }

@@ -147,7 +147,7 @@ static bool can_hold_networks(const struct store *store, const struct records *r
 
 bool list_of_keys(const char *text, struct records *lines, const char **path)
 {
-    struct keys_address address;
+    static struct keys_address address; /* the run uses its texts until the end */
     char why[1024];
 
     *path = text;
@@ -157,7 +157,7 @@ bool list_of_keys(const char *text, struct records *lines, const char **path)
         return reject("%s", why);
     if (!address.path)
         return reject("out of memory");
-    *path = address.path; /* until the run ends, like the field */
+    *path = address.path;
     if (address.field) {
         lines->key = address.field;
         lines->format = address.delimiter == ',' ? FORMAT_CSV

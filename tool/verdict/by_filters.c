@@ -35,6 +35,14 @@ static char *shown_name(const char *path, bool quoted)
     return name;
 }
 
+static bool can_be_one_of_many(const struct stored *s, const char *path)
+{
+    return strcmp(s->keys, "--cidr") != 0 ||
+           reject(
+               "%s is a set of networks, which can only be looked up alone: weir ask %s ADDRESSES",
+               path, path);
+}
+
 bool many_add(struct many_filters *m, const char *path)
 {
     static struct stored stored;
@@ -45,6 +53,7 @@ bool many_add(struct many_filters *m, const char *path)
     if (!f->name)
         return reject("out of memory");
     if (!(m->whole ? file_load(&stored, path) : file_view_one(&stored, path, &f->view)) ||
+        !can_be_one_of_many(&stored, path) ||
         (m->keys && !file_same_keys(&stored, path, m->keys))) {
         shards_close(&stored.shards);
         free(f->name);
