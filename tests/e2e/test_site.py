@@ -96,7 +96,7 @@ def test_a_directory_with_other_files_is_not_replaced(here):
 
 def test_the_first_page_is_the_readme(pages):
     folder, _ = pages
-    assert "deduplicates unbounded streams" in (folder / "index.html").read_text()
+    assert "deduplicates a stream in constant memory" in (folder / "index.html").read_text()
 
 
 def test_every_man_page_is_included(pages):

@@ -447,8 +447,6 @@ def test_too_little_memory_is_reported():
 
 @pytest.mark.parametrize("args,saying", [
     (["dedup", "--time", "2"], "nothing here uses time"),
-    (["top", "--time", "2"], "nothing here uses time"),
-    (["top", "--time", "2", "-S", "half-life=100"], "nothing here uses time"),
     (["dedup", "--time-format", "s"], "add --time FIELD"),
     (["dedup", "--lateness", "1h"], "add --time FIELD"),
     (["dedup", "--lateness", "1", "--time", "2"], "invalid value"),
