@@ -159,8 +159,10 @@ static bool bytes_at(const struct batch_keys *s, size_t i, char digits[DIGITS_MA
         from = (uint64_t)number_at(s, i * s->stride);
         to = (uint64_t)number_at(s, i * s->stride + 1);
     }
+    if (from > to || to > s->data.size)
+        return false;
     *key = (struct weir_bytes){(const char *)s->data.data + from, (size_t)(to - from)};
-    return from <= to && to <= s->data.size;
+    return true;
 }
 
 /* Open a typed array of 32-bit or 64-bit integers. */
