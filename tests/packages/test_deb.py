@@ -73,6 +73,7 @@ def root(tmp_path_factory):
         done = subprocess.run(["debootstrap", "--variant=minbase", source[1], folder, source[0]], capture_output=True, text=True)
         if done.returncode != 0:
             pytest.skip(f"debootstrap cannot make a root here: {(done.stdout + done.stderr).strip().splitlines()[-1]}")
+    folder.chmod(0o755)  # programs in it run as other users
     for file in ("/etc/resolv.conf", "/etc/hosts"):
         shutil.copy(file, f"{folder}{file}")
     shutil.copytree("/etc/apt/apt.conf.d", folder / "etc/apt/apt.conf.d", dirs_exist_ok=True)
