@@ -2,7 +2,7 @@
 // start a worker only from a blob.
 "use strict";
 function worker() {
-  const PIECE = 1 << 20;
+  const PIECE = 1 << 20, LINE_MAX = 64 << 20;
   let wasm;
 
   async function open(bytes) {
@@ -83,7 +83,8 @@ function worker() {
       for (let from = 0; from < file.size; from += PIECE) {
         const piece = new Uint8Array(await file.slice(from, from + PIECE).arrayBuffer());
         if (have + piece.length + 1 > room) { // a long line
-          const larger = wasm.web_take(2 * room);
+          const larger = room < LINE_MAX ? wasm.web_take(2 * room) : 0;
+          if (!larger) throw new Error("a line is longer than 64 MiB; is this a text file?");
           bytesAt(larger, have).set(bytesAt(buffer, have));
           wasm.web_give(buffer);
           buffer = larger;

@@ -120,13 +120,13 @@ struct aof_out {
     struct rm_string *key;
     uint8_t *buffer;
     size_t filled;
-    uint64_t told;
+    uint64_t emitted;
 };
 
 static void emit(struct aof_out *out, bool last)
 {
-    out->told += out->filled;
-    rm.EmitAOF(out->io, "WEIR.LOAD", "slb", out->key, last ? 0LL : (long long)out->told,
+    out->emitted += out->filled;
+    rm.EmitAOF(out->io, "WEIR.LOAD", "slb", out->key, last ? 0LL : (long long)out->emitted,
                (const char *)out->buffer, out->filled);
     out->filled = 0;
 }

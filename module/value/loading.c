@@ -196,14 +196,14 @@ static struct value *read(const struct family *family, struct image_in *in,
 static void rewrite(const struct value *v, struct rm_io *io, struct rm_string *key)
 {
     const struct value_loading *l = (const struct value_loading *)v;
-    uint64_t told = 0;
+    uint64_t sent = 0;
     char cursor[CURSOR_SIZE];
 
     if (l->total > 0 && l->have == 0)
         cursor_rewrite_head(io, key, l->version, l->total);
     for (const struct loading_chunk *c = l->first; c; c = c->next) {
-        told += c->size;
-        cursor_write(cursor, told, l->version, l->total, l->chunks);
+        sent += c->size;
+        cursor_write(cursor, sent, l->version, l->total, l->chunks);
         rm.EmitAOF(io, "WEIR.LOAD", "scb", key, cursor, c->data, c->size);
     }
 }

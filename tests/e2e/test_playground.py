@@ -112,9 +112,11 @@ def test_a_file_gets_the_advice_of_the_command(folder, tmp_path):
 def test_files_without_advice_get_a_message(folder, tmp_path):
     (tmp_path / "empty").write_text("")
     (tmp_path / "unique").write_text("".join(f"{i}\n" for i in range(5000)))
+    (tmp_path / "endless").write_bytes(b"x" * (65 << 20))
     (tmp_path / "long").write_text("x" * 5_000_000 + "\n" + "a\n" * 3000)
     got = results(folder, [{"call": "drop", "path": str(tmp_path / name), "finite": False, "lost": 0.001, "passed": 0.05}
-                           for name in ("empty", "unique", "long")])
+                           for name in ("empty", "unique", "long", "endless")])
+    assert "longer than 64 MiB" in got[3]["error"]
     assert "no lines" in got[0]["error"] and "a repeat" in got[1]["error"]
     assert got[2]["result"]["records"] == 3001 and got[2]["result"]["distinct"] == 2
 

@@ -144,6 +144,7 @@ def test_both_files_have_the_header_and_records_without_a_key_pass(here):
 
 @pytest.mark.parametrize("options, words", [
     (["--rejects", "-"], ["--rejects -", "name a file"]),
+    (["--audit", "-"], ["--audit -", "name a file"]),
     (["--rejects", "r", "--emit", "all"], ["--emit all"]),
     (["--rejects", "r", "--words", "a,b"], ["--words"]),
     (["--rejects-format", "json"], ["--rejects FILE"]),

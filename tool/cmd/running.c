@@ -146,6 +146,8 @@ static bool check_outputs(const struct run *run)
     if (o->rejects && (strcmp(o->rejects, "-") == 0 || strcmp(o->rejects, "/dev/stdout") == 0))
         return reject("--rejects %s: standard output has the other records; name a file",
                       o->rejects);
+    if (o->audit && (strcmp(o->audit, "-") == 0 || strcmp(o->audit, "/dev/stdout") == 0))
+        return reject("--audit %s: standard output has the records; name a file", o->audit);
     if (s && s->rejects.used && !o->rejects)
         return reject("%s was saved with --rejects; add --rejects FILE with the same file",
                       run->save);
