@@ -19,7 +19,7 @@ serve: setup-build $(if $(SERVER),,setup-serve) all
 check: setup-build setup-test
 	@scripts/check
 
-# All tests, also with sanitizers: about 12 minutes.
+# All tests, also with sanitizers: 12 to 14 minutes.
 test: setup-build setup-test
 	@scripts/test
 
