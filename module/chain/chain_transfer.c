@@ -4,7 +4,7 @@
  * first chunk of weir contains the total size, so that the last one can be recognized.
  *
  * A filter from RedisBloom uses RedisBloom's chunks. The first is a header with all numbers. The
- * others are pieces of the cells, of at most 16 MiB: iterator 1 + n follows the first n bytes. The
+ * others are pieces of the cells, of at most 4 MiB: iterator 1 + n follows the first n bytes. The
  * header creates the key, with cells of zero. */
 #include <string.h>
 #include <weir/hash.h>

@@ -322,7 +322,8 @@ static bool move(struct value *v, struct rm_defrag *ctx, unsigned long *cursor)
 }
 
 #define CHAIN_FAMILY(name, ...)                                                                    \
-    const struct family name = {.copy = copy,                                                      \
+    const struct family name = {.size = sizeof(struct chain),                                      \
+                                .copy = copy,                                                      \
                                 .free = free_chain,                                                \
                                 .memory = memory,                                                  \
                                 .blocks = blocks,                                                  \

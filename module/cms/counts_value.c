@@ -344,8 +344,12 @@ static bool move(struct value *v, struct rm_defrag *ctx, unsigned long *cursor)
 }
 
 #define COUNTS_FAMILY(name, ...)                                                                   \
-    const struct family name = {                                                                   \
-        .copy = copy, .free = free_counts, .memory = memory, .blocks = blocks, __VA_ARGS__}
+    const struct family name = {.size = sizeof(struct counts_value),                               \
+                                .copy = copy,                                                      \
+                                .free = free_counts,                                               \
+                                .memory = memory,                                                  \
+                                .blocks = blocks,                                                  \
+                                __VA_ARGS__}
 
 COUNTS_FAMILY(family_counts, .type = "weircount", .encoding = IMAGE_ENCODING, .write = write,
               .read = read, .imported = &family_imported_counts);

@@ -116,7 +116,8 @@ static struct value *copy(const struct value *v)
 {
     const struct filter_value *from = (const struct filter_value *)v;
     weir_filter *w = weir_clone(from->w, NULL);
-    struct filter_value *f = w ? filter_value_of(w, from->bytes - sizeof *f) : NULL;
+    struct filter_value *f =
+        w ? filter_value_of(w, from->bytes - server_bytes((void *)from)) : NULL;
 
     if (f && from->once && !(f->once = once_copy(from->once))) {
         free_filter(&f->is);
@@ -142,6 +143,7 @@ static size_t blocks(const struct value *v)
 const struct family family_filter = {
     .type = "weir-filt",
     .encoding = IMAGE_ENCODING,
+    .size = sizeof(struct filter_value),
     .write = write,
     .read = read,
     .copy = copy,

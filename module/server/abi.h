@@ -171,6 +171,7 @@ typedef int rm_command_function(struct rm_ctx *ctx, struct rm_string **argv, int
 typedef rm_command_function *rm_command_call;
 typedef void (*rm_info_call)(struct rm_info *info, int for_crash_report);
 typedef void (*rm_free_call)(struct rm_ctx *ctx, void *data);
+typedef void (*rm_once_call)(void *data);
 typedef int (*rm_apply_call)(struct rm_ctx *ctx, void *data, struct rm_string **error);
 typedef struct rm_string *(*rm_get_string_call)(const char *name, void *data);
 typedef int (*rm_set_string_call)(const char *name, struct rm_string *value, void *data,
@@ -240,6 +241,7 @@ typedef int (*rm_set_enum_call)(const char *name, int value, void *data, struct 
                               rm_command_call timeout, rm_free_call, long long milliseconds)) \
     CALL(int, UnblockClient, (struct rm_blocked *, void *)) \
     CALL(void *, GetBlockedClientPrivateData, (struct rm_ctx *)) \
+    CALL(int, EventLoopAddOneShot, (rm_once_call, void *data)) \
     CALL(int, RegisterInfoFunc, (struct rm_ctx *, rm_info_call)) \
     CALL(int, InfoAddSection, (struct rm_info *, const char *name)) \
     CALL(int, InfoAddFieldULongLong, (struct rm_info *, const char *name, unsigned long long)) \

@@ -393,7 +393,8 @@ static bool move(struct value *v, struct rm_defrag *ctx, unsigned long *cursor)
 }
 
 #define TOP_FAMILY(name, ...)                                                                      \
-    const struct family name = {.copy = copy,                                                      \
+    const struct family name = {.size = sizeof(struct top),                                        \
+                                .copy = copy,                                                      \
                                 .free = free_top,                                                  \
                                 .memory = memory,                                                  \
                                 .blocks = blocks,                                                  \

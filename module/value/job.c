@@ -2,6 +2,8 @@
 #include "value/job.h"
 
 #include <pthread.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "server/reply.h"
 #include "server/server.h"
@@ -51,7 +53,8 @@ static bool is_unchanged(struct rm_ctx *ctx, struct rm_string **argv, const stru
 {
     struct rm_key *key = rm.OpenKey(ctx, argv[in->argument], RM_READ);
     bool missing = !key || rm.KeyType(key) == RM_KEY_EMPTY;
-    void *value = missing || !rm.ModuleTypeGetType(key) ? NULL : rm.ModuleTypeGetValue(key);
+    bool ours = !missing && rm.ModuleTypeGetType(key);
+    void *value = ours ? value_contents(rm.ModuleTypeGetValue(key)) : NULL;
     bool same = in->value ? value == in->value && in->value->changes == in->changes : missing;
 
     if (key)
@@ -94,12 +97,21 @@ static void *run(void *argument)
     return NULL;
 }
 
-static bool start_thread(struct rm_ctx *ctx, struct job *job)
+static bool start_thread(void *(*function)(void *), void *argument)
 {
     pthread_attr_t attributes;
     pthread_t thread;
     bool good;
 
+    pthread_attr_init(&attributes);
+    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+    good = pthread_create(&thread, &attributes, function, argument) == 0;
+    pthread_attr_destroy(&attributes);
+    return good;
+}
+
+static bool block(struct rm_ctx *ctx, struct job *job)
+{
     job->client = rm.BlockClient(ctx, reply, NULL, free_job, 0);
     if (!job->client)
         return false;
@@ -107,11 +119,7 @@ static bool start_thread(struct rm_ctx *ctx, struct job *job)
     for (size_t i = 0; i < job->n; i++)
         if (job->inputs[i].value)
             value_lock(job->inputs[i].value);
-    pthread_attr_init(&attributes);
-    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-    good = pthread_create(&thread, &attributes, run, job) == 0;
-    pthread_attr_destroy(&attributes);
-    if (!good)
+    if (!start_thread(run, job))
         run(job); /* slower for other clients, but correct */
     return true;
 }
@@ -132,7 +140,7 @@ int job_start(struct rm_ctx *ctx, struct rm_string **argv, int argc, struct job 
         }
         at_once = true;
     }
-    if (!at_once && start_thread(ctx, job)) {
+    if (!at_once && block(ctx, job)) {
         server_stats.jobs++;
         return RM_OK;
     }
@@ -143,4 +151,76 @@ int job_start(struct rm_ctx *ctx, struct rm_string **argv, int argc, struct job 
     job_close(job);
     stats_stop(start);
     return RM_OK;
+}
+
+/* ---- COPY ---- */
+
+struct copying {
+    struct value *from, *to;
+    struct value *result; /* of the thread; freed once its contents are in `to` */
+    atomic_bool done;
+};
+
+struct value *value_contents(struct value *v)
+{
+    struct copying *c = v->copying;
+
+    if (!c)
+        return v;
+    if (!atomic_load(&c->done))
+        return c->from;
+    memcpy(v + 1, c->result + 1, v->family->size - sizeof *v);
+    v->copying = NULL;
+    server_give(c->result);
+    return v;
+}
+
+/* On the server's thread. */
+static void end_copy(void *argument)
+{
+    struct copying *c = argument;
+
+    value_contents(c->to);
+    value_release(c->from);
+    value_release(c->to);
+    server_give(c);
+}
+
+/* If there is no memory, try again: the server has replied that the copy exists. */
+static void *run_copy(void *argument)
+{
+    struct copying *c = argument;
+
+    while (!(c->result = c->from->family->copy(c->from)))
+        sleep(1);
+    atomic_store(&c->done, true);
+    value_unlock(c->from);
+    rm.EventLoopAddOneShot(end_copy, c);
+    return NULL;
+}
+
+struct value *copy_start(struct value *from)
+{
+    struct copying *c = server_take(sizeof *c);
+    struct value *to = server_take(from->family->size);
+
+    if (!c || !to) {
+        server_give(c);
+        server_give(to);
+        return NULL;
+    }
+    *c = (struct copying){.from = from, .to = to};
+    *to = (struct value){.family = from->family, .copying = c};
+    value_hold(from);
+    value_hold(to);
+    value_lock(from);
+    if (start_thread(run_copy, c)) {
+        server_stats.jobs++;
+        return to;
+    }
+    value_unlock(from);
+    value_release(from);
+    server_give(c);
+    server_give(to);
+    return from->family->copy(from);
 }

@@ -7,7 +7,11 @@
  * all keys still have the same values in the same state.
  *
  * In MULTI and in scripts, where a client cannot be blocked, the work is done at once if it is at
- * most JOB_ATOMIC bytes. Commands from a master or an AOF are always carried out at once. */
+ * most JOB_ATOMIC bytes. Commands from a master or an AOF are always carried out at once.
+ *
+ * COPY of a large value returns at once. A thread copies the contents; until it has finished,
+ * reads of the new value use the old one, and commands that would change either reply WEIRBUSY.
+ * Commands from a master or an AOF wait for the thread. */
 #ifndef MODULE_JOB_H
 #define MODULE_JOB_H
 
@@ -47,5 +51,8 @@ void job_close(struct job *job);
 /* Run, finish and close a job that works on this many bytes. */
 int job_start(struct rm_ctx *ctx, struct rm_string **argv, int argc, struct job *job,
               uint64_t bytes);
+
+/* A new value whose contents a thread copies from this one; NULL if out of memory. */
+struct value *copy_start(struct value *from);
 
 #endif

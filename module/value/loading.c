@@ -25,7 +25,6 @@ struct value_loading *loading_begin(uint64_t version, uint64_t total)
     l->is.family = &family_loading;
     l->version = version;
     l->total = total;
-    l->last = &l->first;
     return l;
 }
 
@@ -47,8 +46,8 @@ bool loading_add(struct value_loading *l, const void *data, size_t size)
 
     if (!chunk)
         return false;
-    *l->last = chunk;
-    l->last = &chunk->next;
+    *(l->first ? &l->last->next : &l->first) = chunk;
+    l->last = chunk;
     l->have += size;
     l->chunks++;
     return true;
@@ -223,6 +222,7 @@ static size_t blocks(const struct value *v)
 const struct family family_loading = {
     .type = "weir-load",
     .encoding = IMAGE_ENCODING,
+    .size = sizeof(struct value_loading),
     .write = write,
     .read = read,
     .copy = copy,

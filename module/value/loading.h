@@ -19,7 +19,7 @@ struct value_loading {
     uint64_t version; /* of the transferred value, from the cursor */
     uint64_t total;   /* bytes of all chunks; 0: unknown */
     uint64_t chunks;
-    struct loading_chunk *first, **last;
+    struct loading_chunk *first, *last;
 };
 
 /* Without chunks; NULL if out of memory. */

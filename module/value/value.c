@@ -3,6 +3,7 @@
 #include "value/value.h"
 #include "server/reply.h"
 #include "server/server.h"
+#include "value/job.h"
 #include "value/redisbloom.h"
 
 #include <string.h>
@@ -64,21 +65,21 @@ static struct {
 
 static void save(struct rm_io *io, void *value)
 {
-    const struct value *v = value;
+    const struct value *v = value_contents(value);
 
     (v->family->pass ? archive_save : image_save)(v, io);
 }
 
 static void rewrite(struct rm_io *io, struct rm_string *key, void *value)
 {
-    const struct value *v = value;
+    const struct value *v = value_contents(value);
 
     (v->family->rewrite ? v->family->rewrite : image_rewrite)(v, io, key);
 }
 
 static void digest(struct rm_digest *into, void *value)
 {
-    image_digest(value, into);
+    image_digest(value_contents(value), into);
 }
 
 static void free_value(void *value)
@@ -86,31 +87,49 @@ static void free_value(void *value)
     value_release(value);
 }
 
-static size_t memory(struct rm_key_options *ctx, const void *value, size_t samples)
+static size_t memory_of(const void *value)
 {
-    const struct value *v = value;
+    const struct value *v = value_contents((struct value *)value);
 
     return v->family->memory(v);
 }
 
+static size_t memory(struct rm_key_options *ctx, const void *value, size_t samples)
+{
+    return memory_of(value);
+}
+
+static void account(struct value *v)
+{
+    uint64_t bytes = memory_of(v);
+
+    if (bytes == v->accounted)
+        return;
+    atomic_fetch_add(&server_stats.values, v->accounted == 0);
+    atomic_fetch_add(&server_stats.bytes, bytes - v->accounted);
+    v->accounted = bytes;
+}
+
 static size_t effort(struct rm_key_options *ctx, const void *value)
 {
-    const struct value *v = value;
+    const struct value *v = value_contents((struct value *)value);
 
     return v->family->blocks(v);
 }
 
 static void *copy(struct rm_key_options *ctx, const void *value)
 {
-    const struct value *from = value;
+    struct value *from = value_contents((struct value *)value);
     uint64_t start = stats_start();
-    struct value *v = from->family->copy(from);
+    struct value *v = memory_of(from) > JOB_SMALL ? copy_start(from) : from->family->copy(from);
 
     stats_stop(start);
     if (!v)
         return NULL;
-    *v = (struct value){.family = from->family};
-    value_changed(v);
+    if (!v->copying)
+        *v = (struct value){.family = from->family};
+    v->changes = from->changes; /* equal contents */
+    account(v);
     return v;
 }
 
@@ -191,21 +210,16 @@ struct value *value_of_any(struct rm_key *key)
 
     for (size_t i = 0; type && i < TYPES; i++)
         if (types[i].type == type && types[i].family != &family_loading)
-            return rm.ModuleTypeGetValue(key);
+            return value_contents(rm.ModuleTypeGetValue(key));
     return NULL;
 }
 
 void value_changed(struct value *v)
 {
     static uint64_t changes;
-    uint64_t bytes = v->family->memory(v);
 
     v->changes = ++changes;
-    if (bytes == v->accounted)
-        return;
-    atomic_fetch_add(&server_stats.values, v->accounted == 0);
-    atomic_fetch_add(&server_stats.bytes, bytes - v->accounted);
-    v->accounted = bytes;
+    account(v);
 }
 
 /* `holders` is 0 for a value that only the keyspace refers to, and -1 after that is gone too. */
@@ -240,7 +254,7 @@ static bool may_change(struct rm_ctx *ctx, struct value *v)
         return true;
     if (!server_obeys(ctx))
         return false;
-    while (atomic_load(&v->readers) > 0)
+    while (atomic_load(&v->readers) > 0 || value_contents(v) != v)
         usleep(100);
     return true;
 }
@@ -266,6 +280,8 @@ struct opened key_open(struct rm_ctx *ctx, struct rm_string *name, int mode,
         o.value = NULL;
         o.wrong = o.loading = o.busy = true;
     }
+    if (o.value)
+        o.value = value_contents(o.value);
     return o;
 }
 

@@ -14,6 +14,7 @@
 #include "server/abi.h"
 
 struct archive;
+struct copying;
 struct image_in;
 
 /* The first member of every value. */
@@ -23,11 +24,15 @@ struct value {
     atomic_int holders; /* jobs that use it, see job.h */
     atomic_int readers; /* their threads that still read it */
     uint64_t accounted; /* bytes of it in server_stats.bytes */
+
+    struct copying
+        *copying; /* a thread copies its contents from another value, see job.h; or NULL */
 };
 
 struct family {
     const char *type; /* as TYPE reports it: nine characters */
     int encoding;     /* version of its format in an RDB */
+    size_t size;      /* of the structure of a value */
 
     /* Write the image to a sink; false if the sink fails. Read a whole image; NULL with a message.
      */
@@ -87,6 +92,9 @@ void *value_at(struct rm_key *key, const struct family *family, bool *wrong);
 
 /* The complete value of a key of any family; NULL if there is none. */
 struct value *value_of_any(struct rm_key *key);
+
+/* The value whose contents are those of v: v, or the one it is being copied from. */
+struct value *value_contents(struct value *v);
 
 /* Give the value's state a new number. To be called after each change, on the server's thread. */
 void value_changed(struct value *v);

@@ -4,7 +4,7 @@ import time
 
 import pytest
 from conftest import refused
-from resp import ReplyError
+from resp import Error, ReplyError
 
 LARGE = "bloom memory=40M seed=1"  # above what is done at once
 
@@ -131,6 +131,77 @@ def test_a_client_that_hangs_up(pair):
         except ReplyError:
             time.sleep(.05)
     assert alike(r, s, "a", "b")
+
+
+LARGE_KEYS = {
+    "filter": [["WEIR.CREATE", "a", "recent memory=40M seed=1"], ["WEIR.OBSERVE", "a", *items("a")]],
+    "bloom": [["BF.RESERVE", "a", .01, 20_000_000], ["BF.MADD", "a", *items("a")]],
+    "cuckoo": [["CF.RESERVE", "a", 10_000_000], ["CF.INSERT", "a", "ITEMS", *items("a")]],
+    "counts": [["CMS.INITBYDIM", "a", 2_000_000, 5], ["CMS.INCRBY", "a", *(w for i in items("a") for w in (i, 3))]],
+    "top": [["TOPK.RESERVE", "a", 100, 1_000_000, 5, .9], ["TOPK.ADD", "a", *items("a")]],
+}
+CHANGES = {"filter": "WEIR.OBSERVE", "bloom": "BF.MADD", "cuckoo": "CF.ADD", "counts": "CMS.INCRBY", "top": "TOPK.ADD"}
+
+
+def change(family, key):
+    return [CHANGES[family], key, "late", *([1] if family == "counts" else [])]
+
+
+def settled(client, *words):
+    """The reply, once no thread works on the keys."""
+    while (reply := client.raw(*words)).__class__ is Error and reply.startswith("WEIRBUSY"):
+        time.sleep(.02)
+    return reply
+
+
+@pytest.mark.parametrize("family", LARGE_KEYS)
+def test_copy_of_a_large_value(pair, family):
+    """The copy equals its origin at the time of COPY, whatever happens to either while a thread works."""
+    master, r, s = pair
+    for words in LARGE_KEYS[family]:
+        r(*words)
+    before = r("DEBUG", "DIGEST-VALUE", "a")
+    assert r("COPY", "a", "b") == 1 == r("COPY", "b", "c")
+    assert before == r("DEBUG", "DIGEST-VALUE", "b") == r("DEBUG", "DIGEST-VALUE", "c")
+    assert r("MEMORY", "USAGE", "a") == r("MEMORY", "USAGE", "b")
+    settled(r, *change(family, "a"))
+    settled(r, *change(family, "c"))
+    changed = r("DEBUG", "DIGEST-VALUE", "a")
+    assert before == r("DEBUG", "DIGEST-VALUE", "b") != changed == r("DEBUG", "DIGEST-VALUE", "c")
+    assert alike(r, s, "a", "b", "c")
+
+
+@pytest.mark.parametrize("meanwhile", [["DEL", "a"], ["UNLINK", "b"], ["RENAME", "b", "a"], ["SET", "a", "x"], ["FLUSHALL"],
+                                       ["WEIR.OBSERVE", "a", "late"], ["WEIR.OBSERVE", "b", "late"], ["BGSAVE"]])
+def test_commands_during_a_copy(pair, meanwhile):
+    master, r, s = pair
+    fill(r, "a", spec="recent memory=48M seed=1")
+    before = r("DEBUG", "DIGEST-VALUE", "a")
+    copied, reply = r.pipeline([["COPY", "a", "b"], meanwhile])
+    assert copied == 1
+    if meanwhile[0] == "WEIR.OBSERVE":
+        assert reply.startswith("WEIRBUSY another command is working on the key"), "or the copy has finished before"
+        assert settled(r, *meanwhile) == [0]
+    keys = [key for key in ("a", "b") if r("TYPE", key) == "weir-filt"]
+    untouched = [key for key in keys if meanwhile != ["WEIR.OBSERVE", key, "late"]]
+    assert all(r("DEBUG", "DIGEST-VALUE", key) == before for key in untouched)
+    assert alike(r, s, *keys) if keys else True
+    assert all(settled(r, "WEIR.OBSERVE", key, "later") == [0] for key in keys)
+    while b"weir_values:%d" % len(keys) not in r("INFO", "weir_stats"):  # until the thread has ended
+        time.sleep(.02)
+
+
+def test_a_copy_is_saved_while_it_is_made(start):
+    server = start("LARGEST", "0")
+    r = server.client()
+    fill(r, "a", spec="bloom memory=48M seed=1")
+    before = r("DEBUG", "DIGEST-VALUE", "a")[0]
+    r.pipeline([["COPY", "a", "b"], ["DEL", "a"], ["BGSAVE"]])
+    while b"rdb_bgsave_in_progress:1" in r("INFO", "persistence"):
+        time.sleep(.05)
+    server.kill()
+    server.start()
+    assert server.client()("DEBUG", "DIGEST-VALUE", "b") == [before]
 
 
 def test_multi_and_scripts(pair):

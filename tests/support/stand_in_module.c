@@ -151,6 +151,13 @@ static int set_info(struct rm_command *command, const struct rm_command_info *in
     return RM_OK;
 }
 
+/* There is no large value, hence no thread. */
+static int add_one_shot(rm_once_call call, void *data)
+{
+    call(data);
+    return RM_OK;
+}
+
 static int register_string(struct rm_ctx *ctx, const char *name, const char *value, unsigned flags,
                            rm_get_string_call get, rm_set_string_call set, rm_apply_call apply,
                            void *data)
@@ -239,6 +246,7 @@ const struct stand_in_call stand_in_module_calls[] = {
     STAND_IN_CALL(InfoAddSection, add_section),
     STAND_IN_CALL(InfoAddFieldULongLong, add_field),
     STAND_IN_CALL(UnblockClient, unblock_client),
+    STAND_IN_CALL(EventLoopAddOneShot, add_one_shot),
     STAND_IN_CALL(GetBlockedClientPrivateData, private_data),
     STAND_IN_CALL(GetContextFromIO, context_of_io),
     STAND_IN_CALL(CreateCommand, create_command),
