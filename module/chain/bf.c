@@ -1,10 +1,12 @@
-/* bf.c - BF.ADD, BF.MADD, BF.EXISTS, BF.MEXISTS, BF.LOAD, error texts, and the list of all BF.*. */
+/* bf.c - BF.RESERVE, BF.ADD, BF.MADD, BF.INSERT, BF.LOAD, and error texts. */
+#include <math.h>
+#include <string.h>
+#include <weir/hash.h>
+
 #include "chain/chain.h"
 #include "server/reply.h"
 #include "server/server.h"
 #include "value/image.h"
-
-#include <string.h>
 
 /* ---- error texts, as RedisBloom or as valkey-bloom has them ---- */
 
@@ -33,18 +35,164 @@ int bf_refuse(struct rm_ctx *ctx, const char *text)
     return rm.ReplyWithError(ctx, text);
 }
 
-/* ---- items ---- */
+/* ---- arguments: NULL, or the error reply ---- */
 
-static size_t hash(const struct chain *c, struct rm_string **items, size_t n, struct weir_key *keys)
+struct bf_insertion {
+    struct chain_request request;
+    bool expands, fixed, no_create;
+    uint64_t scale_to; /* items that it must be able to grow to; 0: not given */
+    int items;         /* index of the first */
+};
+
+/* The parameters of a filter that BF.ADD creates. */
+static struct chain_request default_request(void)
 {
-    struct weir_bytes bytes[ITEMS_AT_ONCE];
+    const struct settings *now = settings_now();
 
-    n = n < ITEMS_AT_ONCE ? n : ITEMS_AT_ONCE;
-    for (size_t i = 0; i < n; i++)
-        bytes[i] = arg_bytes(items[i]);
-    chain_hash(c, bytes, n, keys);
-    return n;
+    return (struct chain_request){.error = now->bf_error,
+                                  .tightening = CHAIN_TIGHTENING,
+                                  .capacity = (uint64_t)now->bf_capacity,
+                                  .expansion = (uint64_t)now->bf_expansion};
 }
+
+static const char *take_error(const struct rm_string *arg, struct chain_request *request,
+                              const char *bad)
+{
+    if (rm.StringToDouble(arg, &request->error) != RM_OK || isnan(request->error))
+        return bad;
+    return request->error > 0 && request->error < 1
+               ? NULL
+               : "ERR error rate must be in the range (0.000000, 1.000000)";
+}
+
+static const char *take_capacity(const struct rm_string *arg, struct chain_request *request,
+                                 const char *bad)
+{
+    const char *why = chain_number(arg, &request->capacity, 1, 1073741824, bad,
+                                   "ERR capacity must be in the range [1, 1073741824]");
+
+    return why && why != bad && request->capacity == 0 && settings_valkey()
+               ? "ERR (capacity should be larger than 0)"
+               : why;
+}
+
+/* Any 32 bytes, as in valkey-bloom, or the integer that this module replicates. */
+static const char *take_seed(const struct rm_string *arg, struct chain_request *request)
+{
+    struct weir_bytes bytes = arg_bytes(arg);
+    long long number;
+
+    request->seeded = true;
+    if (bytes.size == 32)
+        request->seed = weir_hash_bytes(WEIR_HASH_XXH3, 0, bytes.data, bytes.size).lo;
+    else if (rm.StringToLongLong(arg, &number) == RM_OK)
+        request->seed = (uint64_t)number;
+    else if (!arg_u64(arg, &request->seed))
+        return "ERR invalid seed";
+    return NULL;
+}
+
+static const char *take_tightening(const struct rm_string *arg, struct chain_request *request)
+{
+    return rm.StringToDouble(arg, &request->tightening) == RM_OK && request->tightening > 0 &&
+                   request->tightening < 1
+               ? NULL
+               : "ERR tightening ratio should be in the range (0, 1)";
+}
+
+/* Parse the option at argv[*i]. *i becomes the index of its value, if it has one. */
+static const char *parse_option(struct bf_insertion *in, bool reserve, struct rm_string **argv,
+                                int argc, int *i)
+{
+    const char *unknown = "Unknown argument received";
+    const struct rm_string *option = argv[*i], *value;
+    struct chain_request *request = &in->request;
+
+    if (arg_is(option, "NONSCALING")) {
+        in->fixed = true;
+        return NULL;
+    }
+    if (!reserve && arg_is(option, "NOCREATE")) {
+        in->no_create = true;
+        return NULL;
+    }
+    in->expands = in->expands || arg_is(option, "EXPANSION");
+    if (++*i == argc)
+        return reserve && arg_is(option, "EXPANSION") ? "ERR no expansion" : unknown;
+    value = argv[*i];
+    if (arg_is(option, "EXPANSION"))
+        return chain_number(value, &request->expansion, 0, 32768,
+                            reserve ? "ERR bad expansion" : "Bad expansion",
+                            "ERR expansion must be in the range [0, 32768]");
+    if (arg_is(option, "SEED"))
+        return take_seed(value, request);
+    if (arg_is(option, "TIGHTENING"))
+        return take_tightening(value, request);
+    if (reserve)
+        return unknown;
+    if (arg_is(option, "CAPACITY"))
+        return take_capacity(value, request, "Bad capacity");
+    if (arg_is(option, "ERROR"))
+        return take_error(value, request, "Bad error rate");
+    if (arg_is(option, "VALIDATESCALETO"))
+        return arg_u64(value, &in->scale_to) && in->scale_to > 0 ? NULL : "ERR bad validatescaleto";
+    return unknown;
+}
+
+/* Options up to ITEMS. */
+static const char *parse_options(struct bf_insertion *in, bool reserve, struct rm_string **argv,
+                                 int argc, int i)
+{
+    const char *why = NULL;
+
+    for (; i < argc && !why && (reserve || !arg_is(argv[i], "ITEMS")); i++)
+        why = parse_option(in, reserve, argv, argc, &i);
+    in->items = i + 1;
+    if (!why && reserve && in->fixed && in->expands && in->request.expansion > 0)
+        why = "Nonscaling filters cannot expand";
+    if (in->fixed)
+        in->request.expansion = 0;
+    return why;
+}
+
+/* Does LARGEST allow the filter to grow to `scale_to` items? Estimates 1.44 log2(1/error) bits per
+ * item. */
+static const char *check_scale(struct rm_ctx *ctx, const struct bf_insertion *in)
+{
+    const struct chain_request *w = &in->request;
+    double capacity = (double)w->capacity, error = w->error * w->tightening, all = capacity, bits;
+    uint64_t most = server_limit(ctx);
+
+    if (in->scale_to == 0)
+        return NULL;
+    if (w->expansion == 0 && in->scale_to > w->capacity)
+        return "ERR provided VALIDATESCALETO is larger than what a nonscaling filter can hold";
+    bits = capacity * 1.44 * log2(1 / error);
+    for (int i = 0; i < 1000 && all < (double)in->scale_to; i++) {
+        capacity *= (double)w->expansion;
+        error *= w->tightening;
+        all += capacity;
+        bits += capacity * 1.44 * log2(1 / error);
+    }
+    return most > 0 && bits / 8 > (double)most
+               ? "ERR provided VALIDATESCALETO causes bloom object to exceed memory limit"
+               : NULL;
+}
+
+/* BF.RESERVE key error capacity [EXPANSION n] [NONSCALING] */
+static int bf_reserve(struct rm_ctx *ctx, struct rm_string **argv, int argc)
+{
+    struct bf_insertion in = {.request = default_request()};
+    const char *why = take_error(argv[2], &in.request, "ERR bad error rate");
+
+    if (!why)
+        why = take_capacity(argv[3], &in.request, "ERR bad capacity");
+    if (!why)
+        why = parse_options(&in, true, argv, argc, 4);
+    return why ? bf_refuse(ctx, why) : chain_reserve(ctx, argv[1], &in.request);
+}
+
+/* ---- adding ---- */
 
 static const char *grow(struct rm_ctx *ctx, struct chain *c)
 {
@@ -70,7 +218,9 @@ static size_t add_keys(struct rm_ctx *ctx, struct chain *c, const struct weir_ke
     return done;
 }
 
-size_t bf_add_items(struct rm_ctx *ctx, struct chain *c, struct rm_string **items, size_t n)
+/* Add n items and reply with an array of them, which ends at the first that cannot be added.
+ * Returns the number of items processed. */
+static size_t add_items(struct rm_ctx *ctx, struct chain *c, struct rm_string **items, size_t n)
 {
     struct weir_key keys[ITEMS_AT_ONCE];
     uint8_t verdicts[ITEMS_AT_ONCE];
@@ -82,7 +232,7 @@ size_t bf_add_items(struct rm_ctx *ctx, struct chain *c, struct rm_string **item
     if (open)
         rm.ReplyWithArray(ctx, RM_ARRAY_OPEN);
     do {
-        size_t m = hash(c, items + i, n - i, keys);
+        size_t m = chain_hash_items(c, items + i, n - i, keys);
         size_t done = add_keys(ctx, c, keys, m, verdicts, &why);
 
         if (!open)
@@ -107,7 +257,7 @@ static size_t add_item(struct rm_ctx *ctx, struct chain *c, struct rm_string *it
     struct weir_key key;
     uint8_t seen = 0;
 
-    hash(c, &item, 1, &key);
+    chain_hash_items(c, &item, 1, &key);
     add_keys(ctx, c, &key, 1, &seen, &why);
     if (why)
         bf_refuse(ctx, why);
@@ -116,77 +266,68 @@ static size_t add_item(struct rm_ctx *ctx, struct chain *c, struct rm_string *it
     return !why;
 }
 
-static int add(struct rm_ctx *ctx, struct rm_string **argv, int argc, bool many)
+/* The commands that add. BF.ADD has one item, and its reply is not an array. */
+enum adding { ADD, MADD, INSERT };
+
+static int add(struct rm_ctx *ctx, struct rm_string **argv, int argc, enum adding command,
+               const struct bf_insertion *in)
 {
-    struct opened o = key_open(ctx, argv[1], RM_READ | RM_WRITE, &family_bloom);
+    struct opened o = key_open(ctx, argv[1], KEY_CHANGE, &family_bloom);
+    struct rm_string **items = argv + in->items;
+    size_t n = in->items < argc ? (size_t)(argc - in->items) : 0, done;
     struct chain *c = o.value;
     uint64_t before;
 
     if (o.wrong)
         return key_refuse(ctx, &o);
-    if (!c) {
-        struct chain_request request = bf_request();
-
-        if (!(c = bf_create(ctx, argv[1], &o, &request)))
-            return key_close(&o);
-    }
-    size_t n = (size_t)argc - 2;
+    if (!c && in->no_create)
+        return rm.ReplyWithError(ctx, "ERR not found");
+    if (!c && !(c = chain_create(ctx, argv[1], &in->request)))
+        return RM_OK;
     before = o.value ? c->items : UINT64_MAX; /* a new key is a change */
-    size_t done = many ? bf_add_items(ctx, c, argv + 2, n) : add_item(ctx, c, argv[2]);
-    if (done == n)
+    done = command == ADD ? add_item(ctx, c, items[0]) : add_items(ctx, c, items, n);
+    if (done == n && command != INSERT)
         rm.ReplicateVerbatim(ctx);
     else if (done > 0) /* a server with more memory must not add the others either */
-        rm.Replicate(ctx, "BF.MADD", "sv", argv[1], argv + 2, done);
+        rm.Replicate(ctx, "BF.MADD", "sv", argv[1], items, done);
     if (c->items != before)
-        key_told(ctx, argv[1], &c->is, "bf.add");
-    return key_close(&o);
+        key_told(ctx, argv[1], &c->is, command == INSERT ? "bf.insert" : "bf.add");
+    return RM_OK;
 }
 
 static int bf_add(struct rm_ctx *ctx, struct rm_string **argv, int argc)
 {
-    return add(ctx, argv, argc, false);
+    return add(ctx, argv, argc, ADD, &(struct bf_insertion){default_request(), .items = 2});
 }
 
 static int bf_madd(struct rm_ctx *ctx, struct rm_string **argv, int argc)
 {
-    return add(ctx, argv, argc, true);
+    return add(ctx, argv, argc, MADD, &(struct bf_insertion){default_request(), .items = 2});
 }
 
-/* A missing key, or one of another type, contains no item. */
-static void ask(struct rm_ctx *ctx, const struct chain *c, struct rm_string **items, size_t n)
+static int bf_insert(struct rm_ctx *ctx, struct rm_string **argv, int argc)
 {
-    struct weir_key keys[ITEMS_AT_ONCE];
-    uint8_t verdicts[ITEMS_AT_ONCE] = {0};
+    struct bf_insertion in = {.request = default_request()};
+    const char *why = parse_options(&in, false, argv, argc, 2);
 
-    for (size_t i = 0, m; i < n; i += m) {
-        m = n - i < ITEMS_AT_ONCE ? n - i : ITEMS_AT_ONCE;
-        if (c)
-            chain_ask(c, keys, hash(c, items + i, m, keys), verdicts);
-        for (size_t j = 0; j < m; j++)
-            reply_bool(ctx, verdicts[j]);
-    }
+    if ((argc < 4 && !settings_valkey()) || (!why && in.items == argc) ||
+        (!why && in.items > argc && !settings_valkey()))
+        return rm.WrongArity(ctx);
+    if (!why)
+        why = check_scale(ctx, &in);
+    return why ? bf_refuse(ctx, why) : add(ctx, argv, argc, INSERT, &in);
 }
 
-static int exists(struct rm_ctx *ctx, struct rm_string **argv, int argc, bool many)
-{
-    struct opened o = key_open(ctx, argv[1], RM_READ, &family_bloom);
-
-    if (o.wrong && (settings_valkey() || o.loading))
-        return key_refuse(ctx, &o);
-    if (many)
-        rm.ReplyWithArray(ctx, argc - 2);
-    ask(ctx, o.value, argv + 2, (size_t)argc - 2);
-    return key_close(&o);
-}
+/* ---- asking ---- */
 
 static int bf_exists(struct rm_ctx *ctx, struct rm_string **argv, int argc)
 {
-    return exists(ctx, argv, argc, false);
+    return chain_exists(ctx, argv, argc, false, false);
 }
 
 static int bf_mexists(struct rm_ctx *ctx, struct rm_string **argv, int argc)
 {
-    return exists(ctx, argv, argc, true);
+    return chain_exists(ctx, argv, argc, false, true);
 }
 
 /* ---- BF.LOAD of valkey-bloom: a whole filter in one argument, here the output of WEIR.SAVE ----
@@ -208,20 +349,20 @@ static struct value *read_bytes(struct rm_ctx *ctx, struct weir_bytes bytes)
 
 static int bf_load(struct rm_ctx *ctx, struct rm_string **argv, int argc)
 {
-    struct opened o = key_open(ctx, argv[1], RM_READ | RM_WRITE, &family_bloom);
+    struct opened o = key_open(ctx, argv[1], KEY_CHANGE, &family_bloom);
     struct value *v;
     if (o.wrong)
         return key_refuse(ctx, &o);
     if (o.value) {
         rm.ReplyWithError(ctx, "BUSYKEY Target key name already exists.");
     } else if ((v = read_bytes(ctx, arg_bytes(argv[2])))) {
-        value_put(o.key, v);
+        value_put(ctx, argv[1], v);
         key_changed(ctx, argv[1], v, "bf.load");
         reply_ok(ctx);
     } else {
         rm.ReplyWithError(ctx, "ERR bloom object decoding failed");
     }
-    return key_close(&o);
+    return RM_OK;
 }
 
 /* clang-format off */

@@ -7,11 +7,11 @@
 
 int bf_card(struct rm_ctx *ctx, struct rm_string **argv, int argc)
 {
-    struct opened o = key_open(ctx, argv[1], RM_READ, &family_bloom);
+    struct opened o = key_open(ctx, argv[1], KEY_READ, &family_bloom);
     if (o.wrong)
         return key_refuse(ctx, &o);
     rm.ReplyWithLongLong(ctx, o.value ? (long long)((const struct chain *)o.value)->items : 0);
-    return key_close(&o);
+    return RM_OK;
 }
 
 /* ---- BF.INFO ---- */
@@ -50,7 +50,7 @@ static void reply_rate(struct rm_ctx *ctx, double rate)
 static long long most_items(const struct chain *c)
 {
     double capacity = (double)c->links[c->n - 1].capacity;
-    double error = c->links[c->n - 1].error, bytes = (double)c->bytes;
+    double error = c->links[c->n - 1].error, bytes = (double)c->is.bytes;
     double all = (double)c->capacity, most = (double)settings_largest();
 
     for (int i = 0; i < 1000 && most > 0 && c->expansion > 0; i++) {
@@ -71,7 +71,7 @@ static void reply_value(struct rm_ctx *ctx, const struct chain *c, enum field fi
         rm.ReplyWithLongLong(ctx, (long long)c->capacity);
         break;
     case SIZE:
-        rm.ReplyWithLongLong(ctx, (long long)(c->imported ? import_bytes(c) : c->bytes));
+        rm.ReplyWithLongLong(ctx, (long long)(c->imported ? import_bytes(c) : c->is.bytes));
         break;
     case FILTERS:
         rm.ReplyWithLongLong(ctx, c->n);
@@ -137,15 +137,14 @@ int bf_info(struct rm_ctx *ctx, struct rm_string **argv, int argc)
 {
     if (argc > 3)
         return rm.WrongArity(ctx);
-    struct opened o = key_open(ctx, argv[1], RM_READ, &family_bloom);
-    const struct chain *c = key_value(ctx, &o, "ERR not found");
+    const struct chain *c = key_value(ctx, argv[1], KEY_READ, &family_bloom, "ERR not found");
     if (!c)
         return RM_OK;
     if (argc == 3)
         reply_one(ctx, c, argv[2]);
     else
         reply_all(ctx, c);
-    return key_close(&o);
+    return RM_OK;
 }
 
 /* ---- BF.DEBUG ---- */
@@ -155,8 +154,7 @@ int bf_debug(struct rm_ctx *ctx, struct rm_string **argv, int argc)
     char text[256], spec[WEIR_SPEC_MAX];
     uint64_t bytes, hashes;
 
-    struct opened o = key_open(ctx, argv[1], RM_READ, &family_bloom);
-    const struct chain *c = key_value(ctx, &o, "ERR not found");
+    const struct chain *c = key_value(ctx, argv[1], KEY_READ, &family_bloom, "ERR not found");
     if (!c)
         return RM_OK;
     rm.ReplyWithArray(ctx, 1 + (long)c->n);
@@ -179,5 +177,5 @@ int bf_debug(struct rm_ctx *ctx, struct rm_string **argv, int argc)
                  (unsigned long long)link->capacity, (unsigned long long)link->items, link->error);
         reply_text(ctx, text);
     }
-    return key_close(&o);
+    return RM_OK;
 }

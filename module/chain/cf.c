@@ -6,98 +6,65 @@
 
 #include <stdio.h>
 
-/* ---- items ---- */
-
-struct weir_key cf_hash(const struct chain *c, const struct rm_string *item)
-{
-    struct weir_bytes bytes = arg_bytes(item);
-    struct weir_key key;
-
-    chain_hash(c, &bytes, 1, &key);
-    return key;
-}
-
-bool cf_has(const struct chain *c, struct weir_key key)
-{
-    uint8_t seen = 0;
-
-    chain_ask(c, &key, 1, &seen);
-    return seen;
-}
-
-static int exists(struct rm_ctx *ctx, struct rm_string **argv, int argc, bool many)
-{
-    struct opened o = key_open(ctx, argv[1], RM_READ, &family_cuckoo);
-    const struct chain *c = o.value;
-
-    if (o.loading)
-        return key_refuse(ctx, &o);
-    if (many)
-        rm.ReplyWithArray(ctx, argc - 2);
-    for (int i = 2; i < argc; i++)
-        reply_bool(ctx, c && cf_has(c, cf_hash(c, argv[i])));
-    return key_close(&o);
-}
-
 static int cf_exists(struct rm_ctx *ctx, struct rm_string **argv, int argc)
 {
-    return exists(ctx, argv, argc, false);
+    return chain_exists(ctx, argv, argc, true, false);
 }
 
 static int cf_mexists(struct rm_ctx *ctx, struct rm_string **argv, int argc)
 {
-    return exists(ctx, argv, argc, true);
+    return chain_exists(ctx, argv, argc, true, true);
 }
 
-/* As RedisBloom, a key of another type counts as missing in CF.COUNT, CF.DEL and CF.COMPACT. NULL
- * after an error reply. */
-static struct chain *open_to_change(struct rm_ctx *ctx, struct rm_string *name, struct opened *o,
-                                    const char *missing)
+/* As in RedisBloom, a key of another type counts as missing in CF.COUNT, CF.DEL and CF.COMPACT.
+ * NULL after an error reply. */
+static struct chain *open_to_change(struct rm_ctx *ctx, struct rm_string *name, const char *missing)
 {
-    *o = key_open(ctx, name, RM_READ | RM_WRITE, &family_cuckoo);
-    if (o->loading)
-        key_refuse(ctx, o);
-    else if (!o->value)
-        key_end(o, rm.ReplyWithError(ctx, missing));
-    return o->value;
+    struct opened o = key_open(ctx, name, KEY_CHANGE, &family_cuckoo);
+
+    if (o.busy)
+        key_refuse(ctx, &o);
+    else if (!o.value)
+        rm.ReplyWithError(ctx, missing);
+    return o.value;
 }
 
 static int cf_count(struct rm_ctx *ctx, struct rm_string **argv, int argc)
 {
-    struct opened o = key_open(ctx, argv[1], RM_READ, &family_cuckoo);
-    const struct chain *c = o.value;
-    if (o.loading)
+    struct opened o = key_open(ctx, argv[1], KEY_READ, &family_cuckoo);
+    struct weir_key key;
+
+    if (o.busy)
         return key_refuse(ctx, &o);
-    rm.ReplyWithLongLong(ctx, c ? (long long)chain_count(c, cf_hash(c, argv[2])) : 0);
-    return key_close(&o);
+    if (!o.value)
+        return rm.ReplyWithLongLong(ctx, 0);
+    chain_hash_items(o.value, argv + 2, 1, &key);
+    return rm.ReplyWithLongLong(ctx, (long long)chain_count(o.value, key));
 }
 
 static int cf_del(struct rm_ctx *ctx, struct rm_string **argv, int argc)
 {
-    struct opened o;
-    struct chain *c = open_to_change(ctx, argv[1], &o, "Not found");
+    struct chain *c = open_to_change(ctx, argv[1], "Not found");
+    struct weir_key key;
 
     if (!c)
         return RM_OK;
-    bool there = chain_remove(c, cf_hash(c, argv[2]));
+    chain_hash_items(c, argv + 2, 1, &key);
+    bool there = chain_remove(c, key);
     reply_bool(ctx, there);
     if (there)
         key_changed(ctx, argv[1], &c->is, "cf.del");
-    return key_close(&o);
+    return RM_OK;
 }
-
-/* ---- whole filters ---- */
 
 static int cf_info(struct rm_ctx *ctx, struct rm_string **argv, int argc)
 {
-    const struct chain *c;
-    struct opened o;
+    const struct chain *c = key_value(ctx, argv[1], KEY_READ, &family_cuckoo, "ERR not found");
 
-    o = key_open(ctx, argv[1], RM_READ, &family_cuckoo);
-    if (!(c = key_value(ctx, &o, "ERR not found")))
+    if (!c)
         return RM_OK;
     rm.ReplyWithMap(ctx, 8);
-    reply_field(ctx, "Size", (long long)(c->imported ? import_bytes(c) : c->bytes));
+    reply_field(ctx, "Size", (long long)(c->imported ? import_bytes(c) : c->is.bytes));
     reply_field(ctx, "Number of buckets", (long long)chain_buckets(c));
     reply_field(ctx, "Number of filters", c->n);
     reply_field(ctx, "Number of items inserted", (long long)c->items);
@@ -105,17 +72,15 @@ static int cf_info(struct rm_ctx *ctx, struct rm_string **argv, int argc)
     reply_field(ctx, "Bucket size", (long long)c->bucket_size);
     reply_field(ctx, "Expansion rate", (long long)c->expansion);
     reply_field(ctx, "Max iterations", (long long)c->moves);
-    return key_close(&o);
+    return RM_OK;
 }
 
 static int cf_debug(struct rm_ctx *ctx, struct rm_string **argv, int argc)
 {
-    const struct chain *c;
-    struct opened o;
+    const struct chain *c = key_value(ctx, argv[1], KEY_READ, &family_cuckoo, "ERR not found");
     char text[256];
 
-    o = key_open(ctx, argv[1], RM_READ, &family_cuckoo);
-    if (!(c = key_value(ctx, &o, "ERR not found")))
+    if (!c)
         return RM_OK;
     snprintf(text, sizeof text,
              "bktsize:%llu buckets:%llu items:%llu deletes:%llu filters:%u max_iterations:%llu "
@@ -124,20 +89,18 @@ static int cf_debug(struct rm_ctx *ctx, struct rm_string **argv, int argc)
              (unsigned long long)c->items, (unsigned long long)c->deleted, c->n,
              (unsigned long long)c->moves, (unsigned long long)c->expansion);
     reply_text(ctx, text);
-    return key_close(&o);
+    return RM_OK;
 }
 
 static int cf_compact(struct rm_ctx *ctx, struct rm_string **argv, int argc)
 {
-    struct opened o;
-    struct chain *c = open_to_change(ctx, argv[1], &o, "Cuckoo filter was not found");
+    struct chain *c = open_to_change(ctx, argv[1], "Cuckoo filter was not found");
 
     if (!c)
         return RM_OK;
     if (chain_compact(c))
         key_changed(ctx, argv[1], &c->is, "cf.compact");
-    reply_ok(ctx);
-    return key_close(&o);
+    return reply_ok(ctx);
 }
 
 /* clang-format off */

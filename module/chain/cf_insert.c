@@ -3,15 +3,11 @@
 #include "server/reply.h"
 #include "server/server.h"
 
-#include <stdio.h>
-
 /* Of all filters of a chain. CF.DEL removes an item from the newest filter that seems to have it.
  * If that is a false positive, another item is lost; a low rate makes that rare. */
 #define CF_ERROR 0.001
-#define CAPACITY_MAX (1LL << 40)
-#define BUCKET_SIZE_MAX 255
-#define MOVES_MAX 65535
-#define EXPANSION_MAX 32768
+
+/* ---- arguments: NULL, or the error reply ---- */
 
 static struct chain_request default_request(void)
 {
@@ -26,131 +22,59 @@ static struct chain_request default_request(void)
                                   .moves = (uint64_t)now->cf_moves};
 }
 
-/* Create the filter of a missing key, and replicate its parameters and seed. NULL after an error
- * reply. */
-static struct chain *create(struct rm_ctx *ctx, struct rm_string *name, struct opened *o,
-                            const struct chain_request *request)
-{
-    struct weir_error error;
-    struct chain *c = chain_open(request, server_limit(ctx), &error);
-    char seed[32];
-
-    if (!c) {
-        rm.ReplyWithError(ctx, "ERR Insufficient memory to create filter");
-        return NULL;
-    }
-    value_put(o->key, &c->is);
-    snprintf(seed, sizeof seed, "%llu", (unsigned long long)c->seed);
-    rm.Replicate(ctx, "CF.RESERVE", "slclclclcc", name, (long long)request->capacity, "BUCKETSIZE",
-                 (long long)c->bucket_size, "MAXITERATIONS", (long long)c->moves, "EXPANSION",
-                 (long long)c->expansion, "SEED", seed);
-    return c;
-}
-
-/* The argument CAPACITY: NULL, or what is wrong with it. */
 static const char *take_capacity(const struct rm_string *arg, struct chain_request *request)
 {
-    long long value;
-
-    if (rm.StringToLongLong(arg, &value) != RM_OK || value < 1 || value > CAPACITY_MAX)
-        return "Bad capacity";
-    request->capacity = (uint64_t)value;
-    return NULL;
+    return chain_number(arg, &request->capacity, 1, 1LL << 40, "Bad capacity", "Bad capacity");
 }
 
-/* ---- CF.RESERVE ---- */
-
-struct option {
-    const char *word, *no_number, *out_of_range;
-    long long min, max;
-};
-
-static const struct option options[] = {
-    {"BUCKETSIZE", "Couldn't parse BUCKETSIZE",
-     "BUCKETSIZE: value must be an integer between 1 and 255, inclusive.", 1, BUCKET_SIZE_MAX},
-    {"MAXITERATIONS", "Couldn't parse MAXITERATIONS",
-     "MAXITERATIONS: value must be an integer between 1 and 65535, inclusive.", 1, MOVES_MAX},
-    {"EXPANSION", "Couldn't parse EXPANSION",
-     "EXPANSION: value must be an integer between 0 and 32768, inclusive.", 0, EXPANSION_MAX},
-};
-
-static const char *parse_option(const struct option *option, const struct rm_string *arg,
-                                uint64_t *number)
+static const char *check_capacity(const struct chain_request *request)
 {
-    long long value;
-
-    if (rm.StringToLongLong(arg, &value) != RM_OK)
-        return option->no_number;
-    if (value < option->min || value > option->max)
-        return option->out_of_range;
-    *number = (uint64_t)value;
-    return NULL;
+    return request->capacity < 2 * request->bucket_size
+               ? "Capacity must be at least (BucketSize * 2)"
+               : NULL;
 }
 
-static const char *parse_pair(struct chain_request *request, struct rm_string **argv)
+static const char *take_option(struct chain_request *request, struct rm_string **argv)
 {
-    uint64_t *const numbers[] = {&request->bucket_size, &request->moves, &request->expansion};
-
-    for (size_t i = 0; i < sizeof options / sizeof *options; i++)
-        if (arg_is(argv[0], options[i].word))
-            return parse_option(&options[i], argv[1], numbers[i]);
+    if (arg_is(argv[0], "BUCKETSIZE"))
+        return chain_number(argv[1], &request->bucket_size, 1, 255, "Couldn't parse BUCKETSIZE",
+                            "BUCKETSIZE: value must be an integer between 1 and 255, inclusive.");
+    if (arg_is(argv[0], "MAXITERATIONS"))
+        return chain_number(
+            argv[1], &request->moves, 1, 65535, "Couldn't parse MAXITERATIONS",
+            "MAXITERATIONS: value must be an integer between 1 and 65535, inclusive.");
+    if (arg_is(argv[0], "EXPANSION"))
+        return chain_number(argv[1], &request->expansion, 0, 32768, "Couldn't parse EXPANSION",
+                            "EXPANSION: value must be an integer between 0 and 32768, inclusive.");
     if (!arg_is(argv[0], "SEED"))
         return "Unknown argument received";
     request->seeded = true;
     return arg_u64(argv[1], &request->seed) ? NULL : "Couldn't parse SEED";
 }
 
-static const char *parse_reserve(struct chain_request *request, struct rm_string **argv, int argc)
-{
-    const char *why = take_capacity(argv[2], request);
-
-    for (int i = 3; i + 1 < argc && !why; i += 2)
-        why = parse_pair(request, argv + i);
-    if (!why && request->capacity < 2 * request->bucket_size)
-        why = "Capacity must be at least (BucketSize * 2)";
-    return why;
-}
-
 int cf_reserve(struct rm_ctx *ctx, struct rm_string **argv, int argc)
 {
     struct chain_request request = default_request();
     const char *why;
-    struct chain *c;
 
     if (argc % 2 == 0)
         return rm.WrongArity(ctx);
-    why = parse_reserve(&request, argv, argc);
-    if (why)
-        return rm.ReplyWithError(ctx, why);
-    struct opened o = key_open(ctx, argv[1], RM_READ | RM_WRITE, &family_cuckoo);
-    if (o.wrong)
-        return key_refuse(ctx, &o);
-    if (o.value) {
-        rm.ReplyWithError(ctx, "ERR item exists");
-    } else if ((c = create(ctx, argv[1], &o, &request))) {
-        key_told(ctx, argv[1], &c->is, "cf.reserve");
-        reply_ok(ctx);
-    }
-    return key_close(&o);
+    why = take_capacity(argv[2], &request);
+    for (int i = 3; i < argc && !why; i += 2)
+        why = take_option(&request, argv + i);
+    if (!why)
+        why = check_capacity(&request);
+    return why ? rm.ReplyWithError(ctx, why) : chain_reserve(ctx, argv[1], &request);
 }
 
 /* ---- CF.ADD, CF.ADDNX, CF.INSERT, CF.INSERTNX ---- */
 
 struct cf_insertion {
-    uint64_t capacity; /* of a new filter; 0: the default */
-    uint32_t filters;  /* maximum number in the chain; 0: the default */
-    bool creates, unless_there, many;
+    struct chain_request request; /* of a new filter */
+    uint32_t filters;             /* maximum number in the chain; 0: the default */
+    bool no_create, unless_there, many;
     int items; /* index of the first */
 };
-
-static struct chain_limits limits_of(struct rm_ctx *ctx, const struct cf_insertion *in)
-{
-    struct chain_limits limits = chain_limits(ctx, true);
-
-    if (in->filters > 0 && in->filters < limits.filters)
-        limits.filters = in->filters;
-    return limits;
-}
 
 /* Add a copy, in a new filter if the others are full. *why is the error if that is not possible. */
 static enum cuckoo_reply add_copy(struct rm_ctx *ctx, struct chain *c, struct weir_key key,
@@ -163,7 +87,9 @@ static enum cuckoo_reply add_copy(struct rm_ctx *ctx, struct chain *c, struct we
     *why = "Filter is full";
     if (is != CUCKOO_FULL || c->expansion == 0)
         return is;
-    limits = limits_of(ctx, in);
+    limits = chain_limits(ctx, true);
+    if (in->filters > 0 && in->filters < limits.filters)
+        limits.filters = in->filters;
     if (chain_grow(c, limits)) {
         is = chain_insert(c, key, &again);
         *changed = true;
@@ -185,77 +111,90 @@ static void answer(struct rm_ctx *ctx, enum cuckoo_reply is, const char *why,
         reply_bool(ctx, is == CUCKOO_ADDED);
 }
 
-/* Replicate an item that changed the filter. One that was not added because of a limit may have
- * moved others; with the current number of filters as limit, a replica does the same. */
-static void replicate(struct rm_ctx *ctx, struct rm_string **argv, struct rm_string *item,
-                      const struct chain *c, bool added, bool many)
+/* Replicate n consecutive items that were added: without those that were not, which a replica might
+ * be able to add. */
+static void replicate_added(struct rm_ctx *ctx, struct rm_string *name, struct rm_string **items,
+                            size_t n, bool many)
 {
-    if (!added)
-        rm.Replicate(ctx, "CF.INSERT", "sclcs", argv[1], "FILTERS", (long long)c->n, "ITEMS", item);
-    else if (many)
-        rm.Replicate(ctx, "CF.ADD", "ss", argv[1], item);
-    else
+    if (n > 0 && many)
+        rm.Replicate(ctx, "CF.INSERT", "scv", name, "ITEMS", items, n);
+    else if (n > 0)
         rm.ReplicateVerbatim(ctx);
+}
+
+/* Replicate an item that was not added because of a limit, but may have moved others. With the
+ * current number of filters as limit, a replica does the same. */
+static void replicate_moves(struct rm_ctx *ctx, struct rm_string *name, struct rm_string *item,
+                            const struct chain *c)
+{
+    rm.Replicate(ctx, "CF.INSERT", "sclcs", name, "FILTERS", (long long)c->n, "ITEMS", item);
 }
 
 /* True if the filter changed. */
 static bool insert_items(struct rm_ctx *ctx, struct chain *c, const struct cf_insertion *in,
-                         struct rm_string **argv, int argc)
+                         struct rm_string *name, struct rm_string **items, size_t n)
 {
+    struct weir_key keys[ITEMS_AT_ONCE];
+    size_t added = 0; /* items in a row before the current one */
     bool any = false;
-    uint64_t start = in->many ? stats_start() : 0;
 
-    if (in->many)
-        rm.ReplyWithArray(ctx, argc - in->items);
-    for (int i = in->items; i < argc; i++) {
-        struct weir_key key = cf_hash(c, argv[i]);
+    for (size_t i = 0; i < n; i++) {
+        size_t j = i % ITEMS_AT_ONCE;
         enum cuckoo_reply is = CUCKOO_EXISTS;
         const char *why = NULL;
         bool changed = false;
+        uint8_t there = 0;
 
-        if (!in->unless_there || !cf_has(c, key))
-            is = add_copy(ctx, c, key, in, &changed, &why);
+        if (j == 0)
+            chain_hash_items(c, items + i, n - i, keys);
+        if (j + PREFETCH < ITEMS_AT_ONCE && i + PREFETCH < n)
+            chain_prefetch(c, keys[j + PREFETCH]);
+        if (in->unless_there)
+            chain_ask(c, &keys[j], 1, &there);
+        if (!there)
+            is = add_copy(ctx, c, keys[j], in, &changed, &why);
         answer(ctx, is, why, in);
-        if (is == CUCKOO_ADDED || changed) {
-            replicate(ctx, argv, argv[i], c, is == CUCKOO_ADDED, in->many);
-            any = true;
+        any = any || changed || is == CUCKOO_ADDED;
+        if (is == CUCKOO_ADDED) {
+            added++;
+            continue;
         }
+        replicate_added(ctx, name, items + i - added, added, in->many);
+        added = 0;
+        if (changed)
+            replicate_moves(ctx, name, items[i], c);
     }
-    if (in->many)
-        stats_stop(start);
+    replicate_added(ctx, name, items + n - added, added, in->many);
     return any;
-}
-
-static struct chain *create_missing(struct rm_ctx *ctx, struct rm_string *name, struct opened *o,
-                                    const struct cf_insertion *in)
-{
-    struct chain_request request = default_request();
-
-    if (in->capacity > 0)
-        request.capacity = in->capacity;
-    return create(ctx, name, o, &request);
 }
 
 static int insert(struct rm_ctx *ctx, struct rm_string **argv, int argc,
                   const struct cf_insertion *in)
 {
-    struct opened o = key_open(ctx, argv[1], RM_READ | RM_WRITE, &family_cuckoo);
+    struct opened o = key_open(ctx, argv[1], KEY_CHANGE, &family_cuckoo);
     struct chain *c = o.value;
+    size_t n = (size_t)(argc - in->items);
+    uint64_t start = in->many ? stats_start() : 0;
 
     if (o.wrong)
         return key_refuse(ctx, &o);
-    if (!c && !in->creates)
-        return key_end(&o, rm.ReplyWithError(ctx, "ERR not found"));
-    if (!c && !(c = create_missing(ctx, argv[1], &o, in)))
-        return key_close(&o);
-    if (insert_items(ctx, c, in, argv, argc) || !o.value)
+    if (!c && in->no_create)
+        return rm.ReplyWithError(ctx, "ERR not found");
+    if (!c && !(c = chain_create(ctx, argv[1], &in->request)))
+        return RM_OK;
+    if (in->many)
+        rm.ReplyWithArray(ctx, (long)n);
+    if (insert_items(ctx, c, in, argv[1], argv + in->items, n) || !o.value)
         key_told(ctx, argv[1], &c->is, "cf.add");
-    return key_close(&o);
+    if (in->many)
+        stats_stop(start);
+    return RM_OK;
 }
 
 static int add_one(struct rm_ctx *ctx, struct rm_string **argv, int argc, bool unless_there)
 {
-    struct cf_insertion in = {.creates = true, .unless_there = unless_there, .items = 2};
+    struct cf_insertion in = {
+        .request = default_request(), .unless_there = unless_there, .items = 2};
 
     return insert(ctx, argv, argc, &in);
 }
@@ -283,33 +222,29 @@ static const char *take_filters(const struct rm_string *arg, uint32_t *filters)
 /* key [CAPACITY c] [FILTERS n] [NOCREATE] ITEMS item ... */
 static const char *parse_insert(struct cf_insertion *in, struct rm_string **argv, int argc)
 {
-    struct chain_request request = default_request();
     const char *why = NULL;
 
     for (; !why && in->items < argc && !arg_is(argv[in->items], "ITEMS"); in->items++) {
         struct rm_string *option = argv[in->items];
 
         if (arg_is(option, "NOCREATE"))
-            in->creates = false;
+            in->no_create = true;
         else if (!arg_is(option, "CAPACITY") && !arg_is(option, "FILTERS"))
             why = "Unknown argument received";
         else if (++in->items == argc)
             why = "Bad capacity";
         else
-            why = arg_is(option, "CAPACITY") ? take_capacity(argv[in->items], &request)
+            why = arg_is(option, "CAPACITY") ? take_capacity(argv[in->items], &in->request)
                                              : take_filters(argv[in->items], &in->filters);
     }
-    if (!why && request.capacity < 2 * request.bucket_size)
-        why = "Capacity must be at least (BucketSize * 2)";
-    in->capacity = request.capacity;
     in->items++;
-    return why;
+    return why ? why : check_capacity(&in->request);
 }
 
 static int insert_many(struct rm_ctx *ctx, struct rm_string **argv, int argc, bool unless_there)
 {
     struct cf_insertion in = {
-        .creates = true, .unless_there = unless_there, .many = true, .items = 2};
+        .request = default_request(), .unless_there = unless_there, .many = true, .items = 2};
     const char *why = parse_insert(&in, argv, argc);
 
     if (why)

@@ -37,7 +37,7 @@ static bool make_room(struct chain *c)
         return false;
     if (c->n > 0)
         memcpy(links, c->links, c->n * sizeof *links);
-    c->bytes += server_bytes(links) - server_bytes(c->links);
+    c->is.bytes += server_bytes(links) - server_bytes(c->links);
     server_give(c->links);
     c->links = links;
     c->room = room;
@@ -47,7 +47,7 @@ static bool make_room(struct chain *c)
 static void append(struct chain *c, struct link link)
 {
     c->links[c->n++] = link;
-    c->bytes += link.bytes;
+    c->is.bytes += link.bytes;
     c->items += link.items;
     c->capacity += link.capacity;
     c->largest = link.capacity > c->largest ? link.capacity : c->largest;
@@ -75,7 +75,7 @@ static bool add_link(struct chain *c, struct link link, const char *seed, uint64
                      struct weir_error *error)
 {
     unsigned long long capacity = link.capacity;
-    uint64_t left = most == 0 ? 0 : most > c->bytes ? most - c->bytes : 1;
+    uint64_t left = most == 0 ? 0 : most > c->is.bytes ? most - c->is.bytes : 1;
     double rate = fmin(link.error, ERROR_MAX);
     char spec[WEIR_SPEC_MAX];
     int n;
@@ -108,10 +108,10 @@ static bool next_capacity(const struct chain *c, uint64_t *capacity)
 bool chain_grow(struct chain *c, struct chain_limits limits)
 {
     struct link link = {.error = tightened(c, c->links[c->n - 1].error)};
-    uint64_t left = limits.bytes == 0 ? UINT64_MAX : limits.bytes - c->bytes;
+    uint64_t left = limits.bytes == 0 ? UINT64_MAX : limits.bytes - c->is.bytes;
     char seed[32];
 
-    if (c->n >= limits.filters || (limits.bytes > 0 && limits.bytes <= c->bytes))
+    if (c->n >= limits.filters || (limits.bytes > 0 && limits.bytes <= c->is.bytes))
         return false;
     if (c->imported)
         return import_next(c, &link) && link.size <= left && import_append(c, link);
@@ -158,7 +158,7 @@ struct chain *chain_open(const struct chain_request *request, uint64_t most,
                         .asked = request->capacity,
                         .bucket_size = request->bucket_size,
                         .moves = request->moves};
-    c->bytes = server_bytes(c);
+    c->is.bytes = server_bytes(c);
     first.capacity = first_capacity(c);
     if (request->expansion > 0)
         first.error = tightened(c, first.error);
@@ -213,6 +213,12 @@ void chain_hash(const struct chain *c, const struct weir_bytes *items, size_t n,
         keys[0] = weir_hash(c->links[0].filter, items[0].data, items[0].size);
     else
         weir_hash_many(c->links[0].filter, items, n, keys);
+}
+
+void chain_prefetch(const struct chain *c, struct weir_key key)
+{
+    if (!c->imported)
+        weir_prefetch(c->links[c->n - 1].filter, key);
 }
 
 static void ask_link(const struct chain *c, const struct link *l, const struct weir_key *keys,
@@ -423,7 +429,7 @@ bool chain_compact(struct chain *c)
             continue;
         }
         weir_close(c->links[i].filter);
-        c->bytes -= c->links[i].bytes;
+        c->is.bytes -= c->links[i].bytes;
         c->capacity -= c->links[i].capacity;
     }
     c->n = left;

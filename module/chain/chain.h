@@ -51,7 +51,7 @@ struct chain {
     uint64_t options, growth; /* of a Bloom filter of RedisBloom */
 
     /* Sums over all links, and the largest capacity. */
-    uint64_t items, capacity, bytes, largest;
+    uint64_t items, capacity, largest;
     uint32_t n, room; /* links, and how many the array can hold */
     struct link *links;
 };
@@ -84,6 +84,11 @@ void chain_close(struct chain *c);
 /* Hash n items for lookups in this chain. */
 void chain_hash(const struct chain *c, const struct weir_bytes *items, size_t n,
                 struct weir_key *keys);
+
+/* Prefetch the memory of a key that will be added, PREFETCH keys ahead. */
+void chain_prefetch(const struct chain *c, struct weir_key key);
+
+#define PREFETCH 12
 
 /* Look up at most ITEMS_AT_ONCE keys: verdicts[i] becomes 1 if key i was added. */
 void chain_ask(const struct chain *c, const struct weir_key *keys, size_t n, uint8_t *verdicts);
@@ -145,34 +150,34 @@ bool import_compact(struct chain *c, bool all);
 /* Bytes as RedisBloom's INFO commands report them. */
 uint64_t import_bytes(const struct chain *c);
 
-/* ---- BF.*: bf.c, bf_create.c, bf_info.c; SCANDUMP and LOADCHUNK: chain_transfer.c ---- */
+/* ---- BF.* and CF.*: commands.c; SCANDUMP and LOADCHUNK: chain_transfer.c ---- */
 
-rm_command_function bf_scandump, bf_loadchunk, bf_reserve, bf_insert, bf_info, bf_debug, bf_card;
+/* A number of min to max: NULL, or the error reply. */
+const char *chain_number(const struct rm_string *arg, uint64_t *number, long long min,
+                         long long max, const char *no_number, const char *out_of_range);
 
 /* Create the filter of a missing key, and replicate its parameters and seed. NULL after an error
  * reply. */
-struct chain *bf_create(struct rm_ctx *ctx, struct rm_string *name, struct opened *o,
-                        const struct chain_request *request);
+struct chain *chain_create(struct rm_ctx *ctx, struct rm_string *name,
+                           const struct chain_request *request);
 
-/* The parameters of a filter that BF.ADD creates. */
-struct chain_request bf_request(void);
+/* BF.RESERVE and CF.RESERVE. */
+int chain_reserve(struct rm_ctx *ctx, struct rm_string *name, const struct chain_request *request);
 
-/* Add n items and reply with an array of them, which ends at the first that cannot be added.
- * Returns the number of items processed. */
-size_t bf_add_items(struct rm_ctx *ctx, struct chain *c, struct rm_string **items, size_t n);
+/* Hash the first of n items, at most ITEMS_AT_ONCE. Returns their number. */
+size_t chain_hash_items(const struct chain *c, struct rm_string **items, size_t n,
+                        struct weir_key *keys);
 
-/* Reply with an error in the dialect that is set; `text` is RedisBloom's. */
+/* EXISTS, or MEXISTS if `many`. */
+int chain_exists(struct rm_ctx *ctx, struct rm_string **argv, int argc, bool cuckoo, bool many);
+
+/* Reply with an error of BF.* in the dialect that is set; `text` is RedisBloom's. */
 int bf_refuse(struct rm_ctx *ctx, const char *text);
 
-/* ---- CF.*: cf.c, cf_insert.c
- *
- * The cuckoo filters of the library have buckets of four slots and at most 500 moves. BUCKETSIZE
- * and MAXITERATIONS are stored and reported by CF.INFO, but not used. ---- */
+rm_command_function bf_scandump, bf_loadchunk, bf_info, bf_debug, bf_card;
 
+/* The cuckoo filters of the library have buckets of four slots and at most 500 moves. BUCKETSIZE
+ * and MAXITERATIONS are stored and reported by CF.INFO, but not used. */
 rm_command_function cf_scandump, cf_loadchunk, cf_reserve, cf_add, cf_addnx, cf_insert, cf_insertnx;
-
-/* Hash an item for a chain; look it up. */
-struct weir_key cf_hash(const struct chain *c, const struct rm_string *item);
-bool cf_has(const struct chain *c, struct weir_key key);
 
 #endif

@@ -112,7 +112,8 @@ static void pass_cuckoo(struct packed *p, struct chain *c, uint64_t *n)
 /* Append filters with zeroed cells, at most `most` bytes together (0: no limit). */
 static bool append(struct chain *c, struct link l, uint64_t most)
 {
-    return (most == 0 || (c->bytes < most && l.size <= most - c->bytes)) && import_append(c, l);
+    return (most == 0 || (c->is.bytes < most && l.size <= most - c->is.bytes)) &&
+           import_append(c, l);
 }
 
 /* Why it fails: bad data, or NULL for too little memory. */
@@ -266,8 +267,8 @@ static int scandump(struct rm_ctx *ctx, struct rm_string **argv, int argc, bool 
 
     if (rm.StringToLongLong(argv[2], &iterator) != RM_OK || iterator < 0)
         return refuse_iterator(ctx, cuckoo);
-    struct opened o = key_open(ctx, argv[1], RM_READ, cuckoo ? &family_cuckoo : &family_bloom);
-    if (!(c = key_value(ctx, &o, "ERR not found")))
+    c = key_value(ctx, argv[1], KEY_READ, cuckoo ? &family_cuckoo : &family_bloom, "ERR not found");
+    if (!c)
         return RM_OK;
     if (iterator == 0 && cuckoo && c->items == 0)
         reply_nothing(ctx);
@@ -275,7 +276,7 @@ static int scandump(struct rm_ctx *ctx, struct rm_string **argv, int argc, bool 
         dump_head(ctx, &c->is);
     else
         dump_chunk(ctx, &c->is, (uint64_t)iterator);
-    return key_close(&o);
+    return RM_OK;
 }
 
 /* ---- LOADCHUNK ---- */
@@ -286,8 +287,7 @@ static int loaded(struct rm_ctx *ctx, struct rm_string *name, struct value *v)
     return reply_ok(ctx);
 }
 
-static int load_import_head(struct rm_ctx *ctx, struct rm_string **argv, struct opened *o,
-                            bool cuckoo)
+static int load_import_head(struct rm_ctx *ctx, struct rm_string **argv, bool cuckoo)
 {
     struct weir_bytes head = arg_bytes(argv[3]);
     struct chain *c =
@@ -296,7 +296,7 @@ static int load_import_head(struct rm_ctx *ctx, struct rm_string **argv, struct 
 
     if (c && (cuckoo ? read_cuckoo_head : read_bloom_head)(c, head, server_limit(ctx), &bad) &&
         type_of(c->is.family)) {
-        value_put(o->key, &c->is);
+        value_put(ctx, argv[1], &c->is);
         return loaded(ctx, argv[1], &c->is);
     }
     if (c)
@@ -317,8 +317,7 @@ static int load_import_chunk(struct rm_ctx *ctx, struct rm_string **argv, struct
     return loaded(ctx, argv[1], &c->is);
 }
 
-static int load_head(struct rm_ctx *ctx, struct rm_string **argv, struct opened *o,
-                     uint64_t version, bool cuckoo)
+static int load_head(struct rm_ctx *ctx, struct rm_string **argv, uint64_t version, bool cuckoo)
 {
     struct weir_bytes head = arg_bytes(argv[3]);
     struct value_loading *l = NULL;
@@ -326,27 +325,26 @@ static int load_head(struct rm_ctx *ctx, struct rm_string **argv, struct opened 
 
     if (!cursor_is_head(head.data, head.size, &total))
         return version > 0 ? rm.ReplyWithError(ctx, "received bad data")
-                           : load_import_head(ctx, argv, o, cuckoo);
+                           : load_import_head(ctx, argv, cuckoo);
     if (transfer_fits(ctx, total))
         l = loading_begin(version, total);
     if (!l)
         return rm.ReplyWithError(ctx, INSUFFICIENT);
-    value_put(o->key, &l->is);
+    value_put(ctx, argv[1], &l->is);
     return loaded(ctx, argv[1], &l->is);
 }
 
 /* The chunk with this number; the first one after the head has number 2. */
-static int load_chunk(struct rm_ctx *ctx, struct rm_string **argv, struct opened *o,
+static int load_chunk(struct rm_ctx *ctx, struct rm_string **argv, struct value_loading *l,
                       uint64_t version, uint64_t number)
 {
-    struct value_loading *l = o->loading ? rm.ModuleTypeGetValue(o->key) : NULL;
     struct weir_bytes chunk = arg_bytes(argv[3]);
 
     if (!l || l->total == 0 || l->version != version || number != l->chunks + 2 ||
         chunk.size == 0 || chunk.size > l->total - l->have)
         return rm.ReplyWithError(ctx, "received bad data");
     if (l->have + chunk.size == l->total)
-        return transfer_finish(ctx, argv, 4, o, l);
+        return transfer_finish(ctx, argv, l);
     if (!loading_add(l, chunk.data, chunk.size))
         return rm.ReplyWithError(ctx, INSUFFICIENT);
     return loaded(ctx, argv[1], &l->is);
@@ -359,10 +357,9 @@ static int loadchunk(struct rm_ctx *ctx, struct rm_string **argv, int argc, bool
 
     if (rm.StringToLongLong(argv[2], &iterator) != RM_OK)
         return refuse_iterator(ctx, cuckoo);
-    struct opened o =
-        key_open(ctx, argv[1], RM_READ | RM_WRITE, cuckoo ? &family_cuckoo : &family_bloom);
+    struct opened o = key_open(ctx, argv[1], KEY_CHANGE, cuckoo ? &family_cuckoo : &family_bloom);
     uint64_t version = (uint64_t)iterator >> 32, number = (uint64_t)iterator & UINT32_MAX;
-    if (o.busy || (o.wrong && !o.loading))
+    if (o.wrong && !o.loading)
         return key_refuse(ctx, &o);
     c = o.value;
     if (c && c->imported && iterator != 1)
@@ -370,10 +367,10 @@ static int loadchunk(struct rm_ctx *ctx, struct rm_string **argv, int argc, bool
     else if (c)
         rm.ReplyWithError(ctx, "ERR item exists");
     else if (number == 1)
-        load_head(ctx, argv, &o, version, cuckoo);
+        load_head(ctx, argv, version, cuckoo);
     else
-        load_chunk(ctx, argv, &o, version, number);
-    return key_close(&o);
+        load_chunk(ctx, argv, o.loading, version, number);
+    return RM_OK;
 }
 
 /* ---- the commands ---- */

@@ -89,7 +89,7 @@ static struct chain *read_head(struct weir_bytes in, bool cuckoo, uint32_t *n)
         c->cuckoo = cuckoo;
         c->is.family = cuckoo ? &family_cuckoo : &family_bloom;
         c->room = *n = (uint32_t)links;
-        c->bytes = server_bytes(c) + server_bytes(c->links);
+        c->is.bytes = server_bytes(c) + server_bytes(c->links);
         if (arguments_are_valid(c))
             return c;
     }
@@ -126,7 +126,7 @@ static bool read_filters(struct image_in *in, struct chain *c, uint32_t n, struc
         if (image_kind(in) != WEIR_PART_FILTER ||
             filter_load(&l->filter, image_get, in, in->most, &l->bytes, error) != WEIR_OK)
             return false;
-        c->bytes += l->bytes;
+        c->is.bytes += l->bytes;
         weir_config(l->filter, spec, sizeof spec);
         if (!fits(c, spec)) {
             weir_close(l->filter);
@@ -277,10 +277,8 @@ static struct value *copy(const struct value *v)
     c->links = server_take(from->n * sizeof *c->links);
     while (c->links && c->n < from->n && copy_link(&c->links[c->n], &from->links[c->n]))
         c->n++;
-    if (c->links && c->n == from->n) {
-        c->bytes += server_bytes(c->links) - server_bytes(from->links);
+    if (c->links && c->n == from->n)
         return &c->is;
-    }
     chain_close(c);
     return NULL;
 }
@@ -288,18 +286,6 @@ static struct value *copy(const struct value *v)
 static void free_chain(struct value *v)
 {
     chain_close((struct chain *)v);
-}
-
-static size_t memory(const struct value *v)
-{
-    return ((const struct chain *)v)->bytes;
-}
-
-static size_t blocks(const struct value *v)
-{
-    const struct chain *c = (const struct chain *)v;
-
-    return 2 + c->n + c->bytes / (1 << 16);
 }
 
 static bool move(struct value *v, struct rm_defrag *ctx, unsigned long *cursor)
@@ -322,13 +308,8 @@ static bool move(struct value *v, struct rm_defrag *ctx, unsigned long *cursor)
 }
 
 #define CHAIN_FAMILY(name, ...)                                                                    \
-    const struct family name = {.size = sizeof(struct chain),                                      \
-                                .copy = copy,                                                      \
-                                .free = free_chain,                                                \
-                                .memory = memory,                                                  \
-                                .blocks = blocks,                                                  \
-                                .move = move,                                                      \
-                                __VA_ARGS__}
+    const struct family name = {                                                                   \
+        .size = sizeof(struct chain), .copy = copy, .free = free_chain, .move = move, __VA_ARGS__}
 
 #define OWN_FAMILY(name, ...)                                                                      \
     CHAIN_FAMILY(name, .encoding = IMAGE_ENCODING, .write = write, .read = read, __VA_ARGS__)
@@ -336,8 +317,10 @@ static bool move(struct value *v, struct rm_defrag *ctx, unsigned long *cursor)
     CHAIN_FAMILY(name, .encoding = 4, .write = archive_write, .read = archive_read,                \
                  .open = import_open, __VA_ARGS__)
 
-OWN_FAMILY(family_bloom, .type = "weirbloom", .imported = &family_imported_bloom);
-OWN_FAMILY(family_cuckoo, .type = "weircucko", .imported = &family_imported_cuckoo);
+OWN_FAMILY(family_bloom, .type = "weirbloom", .part = PART_BLOOM,
+           .imported = &family_imported_bloom);
+OWN_FAMILY(family_cuckoo, .type = "weircucko", .part = PART_CUCKOO,
+           .imported = &family_imported_cuckoo);
 IMPORTED_FAMILY(family_imported_bloom, .type = "MBbloom--", .pass = pass_bloom,
                 .part = PART_IMPORTED_BLOOM);
 IMPORTED_FAMILY(family_imported_cuckoo, .type = "MBbloomCF", .pass = pass_cuckoo,

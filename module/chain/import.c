@@ -34,7 +34,7 @@ struct value *import_open(const struct family *family)
     c->cuckoo = family == &family_imported_cuckoo;
     c->imported = true;
     c->tightening = 0.5;
-    c->bytes = server_bytes(c);
+    c->is.bytes = server_bytes(c);
     return &c->is;
 }
 
@@ -281,7 +281,7 @@ bool import_compact(struct chain *c, bool all)
         if (empty && i == c->n) {
             struct link *last = &c->links[--c->n];
 
-            c->bytes -= last->bytes;
+            c->is.bytes -= last->bytes;
             c->capacity -= last->capacity;
             server_give(last->cells);
             changed = true;

@@ -12,22 +12,21 @@
 
 static int create(struct rm_ctx *ctx, struct rm_string *name, uint64_t width, uint64_t depth)
 {
-    struct opened o = key_open(ctx, name, RM_READ | RM_WRITE, &family_counts);
+    struct opened o = key_open(ctx, name, KEY_CHANGE, &family_counts);
     struct weir_error error;
     struct counts_value *c;
 
-    if (o.loading)
+    if (o.busy)
         return key_refuse(ctx, &o);
     if (o.value || o.wrong)
-        return key_end(&o, rm.ReplyWithError(ctx, "CMS: key already exists"));
+        return rm.ReplyWithError(ctx, "CMS: key already exists");
     c = counts_open(width, depth, server_limit(ctx), &error);
     if (!c)
-        return key_end(&o, rm.ReplyWithError(ctx, "CMS: Insufficient memory to create the key"));
-    value_put(o.key, &c->is);
+        return rm.ReplyWithError(ctx, "CMS: Insufficient memory to create the key");
+    value_put(ctx, name, &c->is);
     rm.Replicate(ctx, "CMS.INITBYDIM", "sll", name, (long long)width, (long long)depth);
     key_told(ctx, name, &c->is, "cms.init");
-    reply_ok(ctx);
-    return key_close(&o);
+    return reply_ok(ctx);
 }
 
 static int cms_initbydim(struct rm_ctx *ctx, struct rm_string **argv, int argc)
@@ -86,13 +85,12 @@ static int cms_incrby(struct rm_ctx *ctx, struct rm_string **argv, int argc)
 
     if (argc % 2 != 0)
         return rm.WrongArity(ctx);
-    struct opened o = key_open(ctx, argv[1], RM_READ | RM_WRITE, &family_counts);
-    struct counts_value *c = key_value(ctx, &o, MISSING);
+    struct counts_value *c = key_value(ctx, argv[1], KEY_CHANGE, &family_counts, MISSING);
     if (!c)
         return RM_OK;
     why = check_numbers(argv, argc);
     if (why)
-        return key_end(&o, rm.ReplyWithError(ctx, why));
+        return rm.ReplyWithError(ctx, why);
     rm.ReplyWithArray(ctx, (argc - 2) / 2);
     for (int i = 2; i < argc; i += 2) {
         struct weir_bytes item = arg_bytes(argv[i]);
@@ -106,27 +104,25 @@ static int cms_incrby(struct rm_ctx *ctx, struct rm_string **argv, int argc)
             rm.ReplyWithError(ctx, "CMS: INCRBY overflow");
     }
     key_changed(ctx, argv[1], &c->is, "cms.incrby");
-    return key_close(&o);
+    return RM_OK;
 }
 
 static int cms_query(struct rm_ctx *ctx, struct rm_string **argv, int argc)
 {
-    struct opened o = key_open(ctx, argv[1], RM_READ, &family_counts);
-    const struct counts_value *c = key_value(ctx, &o, MISSING);
+    const struct counts_value *c = key_value(ctx, argv[1], KEY_READ, &family_counts, MISSING);
     if (!c)
         return RM_OK;
     rm.ReplyWithArray(ctx, argc - 2);
     for (int i = 2; i < argc; i++)
         rm.ReplyWithLongLong(ctx, (long long)counts_ask(c, arg_bytes(argv[i])));
-    return key_close(&o);
+    return RM_OK;
 }
 
 static int cms_info(struct rm_ctx *ctx, struct rm_string **argv, int argc)
 {
     uint64_t total;
 
-    struct opened o = key_open(ctx, argv[1], RM_READ, &family_counts);
-    const struct counts_value *c = key_value(ctx, &o, MISSING);
+    const struct counts_value *c = key_value(ctx, argv[1], KEY_READ, &family_counts, MISSING);
     if (!c)
         return RM_OK;
     total = counts_total(c);
@@ -134,7 +130,7 @@ static int cms_info(struct rm_ctx *ctx, struct rm_string **argv, int argc)
     reply_field(ctx, "width", (long long)c->width);
     reply_field(ctx, "depth", (long long)c->depth);
     reply_field(ctx, "count", total < INT64_MAX ? (long long)total : INT64_MAX);
-    return key_close(&o);
+    return RM_OK;
 }
 
 /* ---- CMS.MERGE ---- */
@@ -187,12 +183,10 @@ static bool take_sketches(struct rm_ctx *ctx, struct counts_merge_job *j, struct
     const struct counts_value *into = (const struct counts_value *)j->is.inputs[0].value;
 
     for (size_t i = 0; i < j->n; i++) {
-        struct opened o = key_open(ctx, argv[3 + i], RM_READ, &family_counts);
-        struct counts_value *c = key_value(ctx, &o, MISSING);
+        struct counts_value *c = key_value(ctx, argv[3 + i], KEY_READ, &family_counts, MISSING);
 
         if (!c)
             return false;
-        key_close(&o);
         if (c->width != into->width || c->depth != into->depth) {
             rm.ReplyWithError(ctx, "CMS: width/depth is not equal");
             return false;
@@ -219,17 +213,14 @@ static void finish_merge(struct rm_ctx *ctx, struct rm_string **argv, int argc, 
         [COUNTS_NO_MEMORY] = "CMS: Insufficient memory to merge",
     };
     struct counts_merge_job *j = (struct counts_merge_job *)job;
-    struct rm_key *key;
 
     if (j->status != COUNTS_MERGED) {
         rm.ReplyWithError(ctx, errors[j->status]);
         return;
     }
-    key = rm.OpenKey(ctx, argv[1], RM_READ | RM_WRITE);
-    value_put(key, &j->result->is);
+    value_put(ctx, argv[1], &j->result->is);
     server_stats.merges++;
     key_changed(ctx, argv[1], &j->result->is, "cms.merge");
-    rm.CloseKey(key);
     j->result = NULL;
     reply_ok(ctx);
 }
@@ -274,11 +265,9 @@ static int cms_merge(struct rm_ctx *ctx, struct rm_string **argv, int argc)
     why = count_sources(argv, argc, &n);
     if (why)
         return rm.ReplyWithError(ctx, why);
-    struct opened o = key_open(ctx, argv[1], RM_READ | RM_WRITE, &family_counts);
-    struct counts_value *into = key_value(ctx, &o, MISSING);
+    struct counts_value *into = key_value(ctx, argv[1], KEY_CHANGE, &family_counts, MISSING);
     if (!into)
         return RM_OK;
-    key_close(&o);
     if (!(j = open_merge(ctx, n)))
         return RM_OK;
     job_add_input(&j->is, 1, &into->is);
@@ -286,7 +275,7 @@ static int cms_merge(struct rm_ctx *ctx, struct rm_string **argv, int argc)
     if (why)
         rm.ReplyWithError(ctx, why);
     if (!why && take_sketches(ctx, j, argv))
-        return job_start(ctx, argv, argc, &j->is, (n + 1) * into->bytes);
+        return job_start(ctx, argv, argc, &j->is, (n + 1) * into->is.bytes);
     job_close(&j->is);
     return RM_OK;
 }

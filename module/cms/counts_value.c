@@ -21,7 +21,7 @@ static struct counts_value *counts_of(weir_sketch *s, uint64_t width, uint64_t d
         return NULL;
     }
     *c = (struct counts_value){.is.family = &family_counts, .s = s, .width = width, .depth = depth};
-    c->bytes = server_bytes(c) + bytes;
+    c->is.bytes = server_bytes(c) + bytes;
     return c;
 }
 
@@ -126,7 +126,7 @@ static struct counts_value *import_open(uint64_t width, uint64_t depth)
     *c =
         (struct counts_value){.is.family = &family_imported_counts, .width = width, .depth = depth};
     c->cells = server_take(4 * width * depth);
-    c->bytes = server_bytes(c) + server_bytes(c->cells);
+    c->is.bytes = server_bytes(c) + server_bytes(c->cells);
     if (c->cells)
         return c;
     counts_close(c);
@@ -295,7 +295,7 @@ static void complete(struct value *v)
 {
     struct counts_value *c = (struct counts_value *)v;
 
-    c->bytes = server_bytes(c) + server_bytes(c->cells);
+    c->is.bytes = server_bytes(c) + server_bytes(c->cells);
 }
 
 /* ---- copies and memory ---- */
@@ -324,16 +324,6 @@ static void free_counts(struct value *v)
     counts_close((struct counts_value *)v);
 }
 
-static size_t memory(const struct value *v)
-{
-    return ((const struct counts_value *)v)->bytes;
-}
-
-static size_t blocks(const struct value *v)
-{
-    return 2 + memory(v) / (1 << 16);
-}
-
 static bool move(struct value *v, struct rm_defrag *ctx, unsigned long *cursor)
 {
     struct counts_value *c = (struct counts_value *)v;
@@ -344,15 +334,11 @@ static bool move(struct value *v, struct rm_defrag *ctx, unsigned long *cursor)
 }
 
 #define COUNTS_FAMILY(name, ...)                                                                   \
-    const struct family name = {.size = sizeof(struct counts_value),                               \
-                                .copy = copy,                                                      \
-                                .free = free_counts,                                               \
-                                .memory = memory,                                                  \
-                                .blocks = blocks,                                                  \
-                                __VA_ARGS__}
+    const struct family name = {                                                                   \
+        .size = sizeof(struct counts_value), .copy = copy, .free = free_counts, __VA_ARGS__}
 
-COUNTS_FAMILY(family_counts, .type = "weircount", .encoding = IMAGE_ENCODING, .write = write,
-              .read = read, .imported = &family_imported_counts);
+COUNTS_FAMILY(family_counts, .type = "weircount", .part = PART_COUNTS, .encoding = IMAGE_ENCODING,
+              .write = write, .read = read, .imported = &family_imported_counts);
 COUNTS_FAMILY(family_imported_counts, .type = "CMSk-TYPE", .write = archive_write,
               .read = archive_read, .pass = pass, .part = PART_IMPORTED_COUNTS,
               .open = open_imported, .complete = complete, .move = move);

@@ -19,7 +19,6 @@ struct counts_value {
     uint64_t total; /* sum of all increments */
 
     uint64_t width, depth;
-    uint64_t bytes; /* of memory, as the allocator counts it */
 };
 
 #define COUNTS_DEPTH_MAX 32

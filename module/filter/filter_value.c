@@ -18,7 +18,7 @@ struct filter_value *filter_value_of(weir_filter *w, uint64_t bytes)
     weir_config(w, spec, sizeof spec);
     f->is.family = &family_filter;
     f->w = w;
-    f->bytes = server_bytes(f) + bytes;
+    f->is.bytes = server_bytes(f) + bytes;
     weir_spec_traits(WEIR_KIND_FILTER, spec, &traits, NULL);
     f->fixed = !(traits & WEIR_CAN_OBSERVE);
     f->expires = traits & WEIR_CAN_TTL;
@@ -63,6 +63,7 @@ static struct value *finish(weir_filter *w, uint64_t bytes, struct once *once,
         return NULL;
     }
     f->once = once;
+    f->is.bytes += once_memory(once);
     return &f->is;
 }
 
@@ -116,28 +117,13 @@ static struct value *copy(const struct value *v)
 {
     const struct filter_value *from = (const struct filter_value *)v;
     weir_filter *w = weir_clone(from->w, NULL);
-    struct filter_value *f =
-        w ? filter_value_of(w, from->bytes - server_bytes((void *)from)) : NULL;
+    struct filter_value *f = w ? filter_value_of(w, 0) : NULL;
 
     if (f && from->once && !(f->once = once_copy(from->once))) {
         free_filter(&f->is);
         return NULL;
     }
     return f ? &f->is : NULL;
-}
-
-static size_t memory(const struct value *v)
-{
-    const struct filter_value *f = (const struct filter_value *)v;
-
-    return f->bytes + once_memory(f->once);
-}
-
-static size_t blocks(const struct value *v)
-{
-    const struct filter_value *f = (const struct filter_value *)v;
-
-    return 2 + weir_saved_size(f->w) / (1 << 16) + 17 * once_producers(f->once);
 }
 
 const struct family family_filter = {
@@ -148,6 +134,4 @@ const struct family family_filter = {
     .read = read,
     .copy = copy,
     .free = free_filter,
-    .memory = memory,
-    .blocks = blocks,
 };

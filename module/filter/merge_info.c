@@ -35,7 +35,7 @@ static void run_merge(struct job *job)
             j->result = NULL;
             return;
         }
-        j->bytes = f->bytes;
+        j->bytes = f->is.bytes - once_memory(f->once);
         if (!(j->result = weir_clone(f->w, &j->error)))
             return;
     }
@@ -44,7 +44,7 @@ static void run_merge(struct job *job)
 static void finish_merge(struct rm_ctx *ctx, struct rm_string **argv, int argc, struct job *job)
 {
     struct merge_job *j = (struct merge_job *)job;
-    struct opened o = key_open(ctx, argv[1], RM_READ | RM_WRITE, &family_filter);
+    struct opened o = key_open(ctx, argv[1], KEY_CHANGE, &family_filter);
     struct filter_value *f = o.value;
     weir_filter *result = j->result;
 
@@ -54,7 +54,7 @@ static void finish_merge(struct rm_ctx *ctx, struct rm_string **argv, int argc, 
     else if (f)
         f->w = result;
     else if ((f = filter_value_of(result, j->bytes)))
-        value_put(o.key, &f->is);
+        value_put(ctx, argv[1], &f->is);
     else
         reply_code(ctx, WEIRMEMORY);
     if (result && f) {
@@ -62,7 +62,6 @@ static void finish_merge(struct rm_ctx *ctx, struct rm_string **argv, int argc, 
         key_changed(ctx, argv[1], &f->is, "weir.merge");
         reply_ok(ctx);
     }
-    key_close(&o);
 }
 
 static void discard_merge(struct job *job)
@@ -74,7 +73,7 @@ static void discard_merge(struct job *job)
 static bool add_sources(struct rm_ctx *ctx, struct job *job, struct rm_string **argv, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
-        struct opened o = key_open(ctx, argv[3 + i], RM_READ, &family_filter);
+        struct opened o = key_open(ctx, argv[3 + i], KEY_READ, &family_filter);
 
         if (o.wrong) {
             key_refuse(ctx, &o);
@@ -82,11 +81,9 @@ static bool add_sources(struct rm_ctx *ctx, struct job *job, struct rm_string **
         }
         if (!o.value) {
             reply_error(ctx, WEIRNOKEY, "no such key: source %zu", i + 1);
-            key_close(&o);
             return false;
         }
         job_add_input(job, 3 + (int)i, o.value);
-        key_close(&o);
     }
     return true;
 }
@@ -100,7 +97,7 @@ int command_merge(struct rm_ctx *ctx, struct rm_string **argv, int argc)
         return RM_OK;
     if (!arg_u64(argv[2], &n) || n == 0 || n != (uint64_t)argc - 3)
         return reply_error(ctx, ERR, "the number of sources does not match the keys after it");
-    struct opened o = key_open(ctx, argv[1], RM_READ | RM_WRITE, &family_filter);
+    struct opened o = key_open(ctx, argv[1], KEY_CHANGE, &family_filter);
     if (o.wrong)
         return key_refuse(ctx, &o);
     if ((j = job_open(ctx, sizeof *j, n + 1))) {
@@ -109,7 +106,6 @@ int command_merge(struct rm_ctx *ctx, struct rm_string **argv, int argc)
         j->is.discard = discard_merge;
         job_add_input(&j->is, 1, o.value);
     }
-    key_close(&o);
     if (!j)
         return RM_OK;
     if (!add_sources(ctx, &j->is, argv, n)) {
@@ -117,7 +113,7 @@ int command_merge(struct rm_ctx *ctx, struct rm_string **argv, int argc)
         return RM_OK;
     }
     for (size_t i = 0; i < j->is.n; i++)
-        bytes += input(&j->is, i) ? input(&j->is, i)->bytes : 0;
+        bytes += input(&j->is, i) ? input(&j->is, i)->is.bytes : 0;
     return job_start(ctx, argv, argc, &j->is, bytes);
 }
 
@@ -180,21 +176,21 @@ int command_info(struct rm_ctx *ctx, struct rm_string **argv, int argc)
         return reply_error(ctx, ERR,
                            "unknown field; expected spec, memory, bytes, observed, seen, new, "
                            "fill, error, saved, producers, dump or protocol");
-    struct opened o = key_open(ctx, argv[1], RM_READ, &family_filter);
+    struct opened o = key_open(ctx, argv[1], KEY_READ, &family_filter);
     if (o.wrong)
         return key_refuse(ctx, &o);
     const struct filter_value *f = o.value;
     if (!f)
-        return key_end(&o, reply_code(ctx, WEIRNOKEY));
+        return reply_code(ctx, WEIRNOKEY);
     struct weir_stats stats = weir_stats_of(f->w);
     if (argc == 3) {
         reply_info(ctx, f, &stats, field);
-        return key_close(&o);
+        return RM_OK;
     }
     rm.ReplyWithMap(ctx, FIELDS);
     for (size_t i = 0; i < FIELDS; i++) {
         rm.ReplyWithSimpleString(ctx, fields[i]);
         reply_info(ctx, f, &stats, i);
     }
-    return key_close(&o);
+    return RM_OK;
 }

@@ -103,21 +103,11 @@ static bool was_answered(struct rm_ctx *ctx, const struct filter_value *f,
     return false;
 }
 
-static struct filter_value *create(struct rm_ctx *ctx, struct rm_string *name, struct opened *o)
+static struct filter_value *create(struct rm_ctx *ctx, struct rm_string *name)
 {
-    struct weir_error error;
-    struct filter_value *f =
-        filter_create(ctx, settings_now()->spec, strlen(settings_now()->spec), &error);
-    char spec[WEIR_SPEC_MAX];
+    const char *spec = settings_now()->spec;
 
-    if (!f) {
-        reply_failure(ctx, &error);
-        return NULL;
-    }
-    value_put(o->key, &f->is);
-    weir_config(f->w, spec, sizeof spec);
-    rm.Replicate(ctx, "WEIR.CREATE", "sc", name, spec);
-    return f;
+    return filter_create(ctx, name, (struct weir_bytes){spec, strlen(spec)});
 }
 
 static void show(struct rm_ctx *ctx, struct filter_value *f, const struct observe_request *r,
@@ -180,27 +170,29 @@ int command_observe(struct rm_ctx *ctx, struct rm_string **argv, int argc)
         return reply_error(ctx, ERR, "%s", why);
     if (r.items.latest > server_time_most(ctx))
         return reply_code(ctx, WEIRTIME);
-    struct opened o = key_open(ctx, argv[1], RM_READ | RM_WRITE, &family_filter);
+    struct opened o = key_open(ctx, argv[1], KEY_CHANGE, &family_filter);
     struct filter_value *f = o.value;
     if (o.wrong)
         return key_refuse(ctx, &o);
-    if (f && f->fixed) {
-        reply_error(ctx, WEIRUNSUPPORTED, "the filter is fixed (weir build --fixed); use WEIR.ASK");
-        return key_close(&o);
-    }
-    if ((r.has_ttl || r.items.has_ttls) && (f || !r.no_create) && !can_expire(f)) {
-        reply_error(ctx, WEIRUNSUPPORTED,
-                    "the filter has no TTLs; create it with ttl=, for example ttl=1m-2h");
-        return key_close(&o);
-    }
+    if (f && f->fixed)
+        return reply_error(ctx, WEIRUNSUPPORTED,
+                           "the filter is fixed (weir build --fixed); use WEIR.ASK");
+    if ((r.has_ttl || r.items.has_ttls) && (f || !r.no_create) && !can_expire(f))
+        return reply_error(ctx, WEIRUNSUPPORTED,
+                           "the filter has no TTLs; create it with ttl=, for example ttl=1m-2h");
     if (r.once && was_answered(ctx, f, &r))
-        return key_close(&o);
+        return RM_OK;
     if (!f && r.no_create)
-        reply_code(ctx, WEIRNOKEY);
-    if (!f && (r.no_create || !(f = create(ctx, argv[1], &o))))
-        return key_close(&o);
-    if (r.once && !(bits = once_begin(&f->once, &r.command)))
-        return key_end(&o, reply_code(ctx, WEIRMEMORY));
+        return reply_code(ctx, WEIRNOKEY);
+    if (!f && !(f = create(ctx, argv[1])))
+        return RM_OK;
+    if (r.once) {
+        uint64_t before = once_memory(f->once);
+
+        if (!(bits = once_begin(&f->once, &r.command)))
+            return reply_code(ctx, WEIRMEMORY);
+        f->is.bytes += once_memory(f->once) - before;
+    }
     if (f->timed && (r.at || !r.items.timed)) {
         r.now = r.at ? r.now : server_time();
         weir_advance(f->w, r.now);
@@ -208,5 +200,5 @@ int command_observe(struct rm_ctx *ctx, struct rm_string **argv, int argc)
     show(ctx, f, &r, bits);
     replicate(ctx, argv, argc, f, &r);
     key_told(ctx, argv[1], &f->is, "weir.observe");
-    return key_close(&o);
+    return RM_OK;
 }

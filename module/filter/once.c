@@ -164,47 +164,6 @@ uint8_t *once_begin(struct once **o, const struct once_command *c)
     return a.bits;
 }
 
-/* ---- copies ---- */
-
-static struct producer *copy_producer(const struct producer *from)
-{
-    struct producer *p = server_take(sizeof *p);
-
-    if (!p)
-        return NULL;
-    *p = *from;
-    for (p->count = 0; p->count < from->count; p->count++) {
-        const struct answer *a = &from->answers[p->count];
-
-        p->answers[p->count].bits = server_take(bytes_of(a->n));
-        if (!p->answers[p->count].bits) {
-            free_producer(p);
-            return NULL;
-        }
-        memcpy(p->answers[p->count].bits, a->bits, bytes_of(a->n));
-    }
-    return p;
-}
-
-struct once *once_copy(const struct once *from)
-{
-    struct once *o = server_take(sizeof *o);
-
-    if (!o)
-        return NULL;
-    o->floor = from->floor;
-    o->clock = from->clock;
-    o->bytes = from->bytes;
-    for (; o->n < from->n; o->n++) {
-        o->list[o->n] = copy_producer(from->list[o->n]);
-        if (!o->list[o->n]) {
-            once_free(o);
-            return NULL;
-        }
-    }
-    return o;
-}
-
 void once_free(struct once *o)
 {
     for (uint32_t i = 0; o && i < o->n; i++)
@@ -238,7 +197,7 @@ static void put_producer(struct bytes_out *out, const struct producer *p)
     }
 }
 
-bool once_write(const struct once *o, weir_sink sink, void *context)
+static struct bytes_out body_of(const struct once *o)
 {
     struct bytes_out out = {0};
 
@@ -247,6 +206,13 @@ bool once_write(const struct once *o, weir_sink sink, void *context)
     put_number(&out, o->n);
     for (uint32_t i = 0; i < o->n; i++)
         put_producer(&out, o->list[i]);
+    return out;
+}
+
+bool once_write(const struct once *o, weir_sink sink, void *context)
+{
+    struct bytes_out out = body_of(o);
+
     return put_part(&out, PART_ONCE, sink, context);
 }
 
@@ -308,4 +274,14 @@ struct once *once_read(struct weir_bytes body, struct weir_error *error)
         image_no_memory(error);
     once_free(o);
     return NULL;
+}
+
+struct once *once_copy(const struct once *from)
+{
+    struct bytes_out out = body_of(from);
+    struct weir_error error;
+    struct once *o = out.failed ? NULL : once_read((struct weir_bytes){out.data, out.size}, &error);
+
+    server_give(out.data);
+    return o;
 }

@@ -42,25 +42,20 @@ int command_save(struct rm_ctx *ctx, struct rm_string **argv, int argc)
     if (argc == 5 &&
         (!arg_is(argv[3], "CHUNK") || !arg_u64(argv[4], &size) || size == 0 || size > CHUNK_MAX))
         return reply_error(ctx, ERR, "invalid CHUNK; expected 1 to 268435456 bytes");
-    struct opened o = key_open(ctx, argv[1], RM_READ, &family_filter);
-    const struct value *v = value_of_any(o.key);
-    if (v)
-        save(ctx, v, &c, size);
-    else if (o.wrong)
+    struct opened o = key_open(ctx, argv[1], KEY_READ, NULL);
+    if (o.wrong)
         return key_refuse(ctx, &o);
-    else
-        reply_code(ctx, WEIRNOKEY);
-    return key_close(&o);
+    return o.value ? save(ctx, o.value, &c, size) : reply_code(ctx, WEIRNOKEY);
 }
 
 /* ---- WEIR.LOAD ---- */
 
 /* The chunks that this one follows; a first one starts the transfer again. NULL after an error
  * reply. */
-static struct value_loading *chunks_before(struct rm_ctx *ctx, struct opened *o,
-                                           const struct cursor *c, size_t size)
+static struct value_loading *chunks_before(struct rm_ctx *ctx, struct rm_string *name,
+                                           struct value_loading *l, const struct cursor *c,
+                                           size_t size)
 {
-    struct value_loading *l = o->loading ? rm.ModuleTypeGetValue(o->key) : NULL;
     bool first = !l || (c->offset > 0 && c->offset == size);
 
     if (!first && c->offset > 0 && c->offset != l->have + size) {
@@ -83,26 +78,25 @@ static struct value_loading *chunks_before(struct rm_ctx *ctx, struct opened *o,
         return l;
     l = loading_begin(c->version, c->total);
     if (l)
-        value_put(o->key, &l->is);
+        value_put(ctx, name, &l->is);
     else
         reply_code(ctx, WEIRMEMORY);
     return l;
 }
 
-static int load(struct rm_ctx *ctx, struct opened *o, struct rm_string **argv,
+static int load(struct rm_ctx *ctx, struct rm_string **argv, struct value_loading *before,
                 const struct cursor *c)
 {
     struct weir_bytes chunk = arg_bytes(argv[3]);
-    struct value_loading *l = chunks_before(ctx, o, c, chunk.size);
+    struct value_loading *l = chunks_before(ctx, argv[1], before, c, chunk.size);
 
     if (!l)
         return RM_OK;
     bool fits = transfer_fits(ctx, l->have + chunk.size);
     if (fits && c->offset == 0)
-        return transfer_finish(ctx, argv, 4, o, l);
+        return transfer_finish(ctx, argv, l);
     if (!fits || !loading_add(l, chunk.data, chunk.size)) {
-        rm.DeleteKey(o->key);
-        rm.Replicate(ctx, "DEL", "s", argv[1]);
+        key_delete(ctx, argv[1]);
         return reply_error(ctx, WEIRMEMORY, "not enough memory, or larger than LARGEST allows");
     }
     l->chunks = c->total > 0 ? c->chunks : l->chunks;
@@ -118,12 +112,10 @@ int command_load(struct rm_ctx *ctx, struct rm_string **argv, int argc)
         return reply_error(ctx, ERR,
                            "invalid cursor; use the bytes up to the end of the chunk, and 0 for "
                            "the last chunk");
-    struct opened o = key_open(ctx, argv[1], RM_READ | RM_WRITE, &family_filter);
-    if (o.busy)
+    struct opened o = key_open(ctx, argv[1], KEY_CHANGE, &family_filter);
+    if (o.busy && !o.loading)
         return key_refuse(ctx, &o);
     if (o.value || (o.wrong && !o.loading))
-        reply_code(ctx, WEIREXISTS);
-    else
-        load(ctx, &o, argv, &c);
-    return key_close(&o);
+        return reply_code(ctx, WEIREXISTS);
+    return load(ctx, argv, o.loading, &c);
 }

@@ -100,57 +100,55 @@ uint64_t items_print(const struct items *items)
 
 /* ---- commands ---- */
 
-struct filter_value *filter_create(struct rm_ctx *ctx, const char *text, size_t size,
-                                   struct weir_error *error)
+struct filter_value *filter_create(struct rm_ctx *ctx, struct rm_string *name,
+                                   struct weir_bytes text)
 {
+    struct weir_error error = {.status = WEIR_BAD_CONFIG,
+                               .text = "a spec has at most 511 characters and no NUL"};
     char spec[WEIR_SPEC_MAX];
-    struct filter_value *f;
+    struct filter_value *f = NULL;
     uint64_t bytes;
     weir_filter *w;
 
-    if (size >= sizeof spec || memchr(text, '\0', size)) {
-        image_refuse(error, "a spec has at most 511 characters and no NUL");
-        error->status = WEIR_BAD_CONFIG;
+    if (text.size < sizeof spec && !memchr(text.data, '\0', text.size)) {
+        memcpy(spec, text.data, text.size);
+        spec[text.size] = '\0';
+        if (filter_open(&w, spec, server_limit(ctx), &bytes, &error) == WEIR_OK) {
+            image_no_memory(&error);
+            f = filter_value_of(w, bytes);
+        }
+    }
+    if (!f) {
+        reply_failure(ctx, &error);
         return NULL;
     }
-    memcpy(spec, text, size);
-    spec[size] = '\0';
-    if (filter_open(&w, spec, server_limit(ctx), &bytes, error) != WEIR_OK)
-        return NULL;
-    f = filter_value_of(w, bytes);
-    if (!f)
-        image_no_memory(error);
+    value_put(ctx, name, &f->is);
+    weir_config(f->w, spec, sizeof spec);
+    rm.Replicate(ctx, "WEIR.CREATE", "sc", name, spec);
     return f;
 }
 
 static int command_create(struct rm_ctx *ctx, struct rm_string **argv, int argc)
 {
-    struct weir_error error;
-    char spec[WEIR_SPEC_MAX];
     bool nx = argc == 4;
 
     if (argc > 4)
         return rm.WrongArity(ctx);
     if (nx && !arg_is(argv[3], "NX"))
         return reply_error(ctx, ERR, "unknown argument after the spec; expected NX");
-    struct opened o = key_open(ctx, argv[1], RM_READ | RM_WRITE, &family_filter);
+    struct opened o = key_open(ctx, argv[1], KEY_CHANGE, &family_filter);
     if (o.wrong && !nx)
         return key_refuse(ctx, &o);
-    if (o.value || o.wrong) {
-        nx ? rm.ReplyWithNull(ctx)
-           : reply_error(ctx, WEIREXISTS, "the key exists; delete it first, or use NX to keep it");
-        return key_close(&o);
-    }
-    struct weir_bytes text = arg_bytes(argv[2]);
-    struct filter_value *f = filter_create(ctx, text.data, text.size, &error);
+    if (nx && (o.value || o.wrong))
+        return rm.ReplyWithNull(ctx);
+    if (o.value)
+        return reply_error(ctx, WEIREXISTS,
+                           "the key exists; delete it first, or use NX to keep it");
+    struct filter_value *f = filter_create(ctx, argv[1], arg_bytes(argv[2]));
     if (!f)
-        return key_end(&o, reply_failure(ctx, &error));
-    value_put(o.key, &f->is);
-    weir_config(f->w, spec, sizeof spec);
-    reply_ok(ctx);
-    rm.Replicate(ctx, "WEIR.CREATE", "sc", argv[1], spec);
+        return RM_OK;
     key_told(ctx, argv[1], &f->is, "weir.create");
-    return key_close(&o);
+    return reply_ok(ctx);
 }
 
 /* [HASHED] [ITEMS] item ... */
@@ -176,7 +174,7 @@ static int command_ask(struct rm_ctx *ctx, struct rm_string **argv, int argc)
 
     if (why)
         return reply_error(ctx, ERR, "%s", why);
-    struct opened o = key_open(ctx, argv[1], RM_READ, &family_filter);
+    struct opened o = key_open(ctx, argv[1], KEY_READ, &family_filter);
     if (o.wrong)
         return key_refuse(ctx, &o);
     const struct filter_value *f = o.value;
@@ -190,7 +188,7 @@ static int command_ask(struct rm_ctx *ctx, struct rm_string **argv, int argc)
         for (size_t j = 0; j < n; j++)
             rm.ReplyWithLongLong(ctx, verdicts[j]);
     }
-    return key_close(&o);
+    return RM_OK;
 }
 
 static int forget(struct rm_ctx *ctx, struct filter_value *f, const struct items *items,
@@ -220,14 +218,14 @@ static int command_forget(struct rm_ctx *ctx, struct rm_string **argv, int argc)
 
     if (why)
         return reply_error(ctx, ERR, "%s", why);
-    struct opened o = key_open(ctx, argv[1], RM_READ | RM_WRITE, &family_filter);
+    struct opened o = key_open(ctx, argv[1], KEY_CHANGE, &family_filter);
     if (o.wrong)
         return key_refuse(ctx, &o);
     if (o.value)
         forget(ctx, o.value, &items, argv[1]);
     else
         reply_code(ctx, WEIRNOKEY);
-    return key_close(&o);
+    return RM_OK;
 }
 
 /* clang-format off */

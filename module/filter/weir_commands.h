@@ -14,7 +14,6 @@
 struct filter_value {
     struct value is;
     weir_filter *w;
-    uint64_t bytes;    /* of memory, as the allocator counts it */
     bool timed;        /* it has span= or ttl=, so it needs the time */
     bool expires;      /* it has ttl= */
     bool fixed;        /* it accepts no keys (weir build --fixed) */
@@ -55,9 +54,9 @@ uint64_t items_print(const struct items *items);
 
 /* ---- commands ---- */
 
-/* A new filter from a client's spec: NULL with a message that says why. */
-struct filter_value *filter_create(struct rm_ctx *ctx, const char *text, size_t size,
-                                   struct weir_error *error);
+/* Create the filter of a missing key from a spec, and replicate it. NULL after an error reply. */
+struct filter_value *filter_create(struct rm_ctx *ctx, struct rm_string *name,
+                                   struct weir_bytes spec);
 
 int command_observe(struct rm_ctx *ctx, struct rm_string **argv, int argc);
 int command_merge(struct rm_ctx *ctx, struct rm_string **argv, int argc);

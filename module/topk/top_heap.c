@@ -128,7 +128,8 @@ static void keep(struct top *t, struct weir_bytes item, char *copy, uint64_t has
     *expelled = t->heap[0];
     if (expelled->item)
         index_take(t, 0);
-    t->bytes += top_item_bytes(item.size) - (expelled->item ? top_item_bytes(expelled->size) : 0);
+    t->is.bytes +=
+        top_item_bytes(item.size) - (expelled->item ? top_item_bytes(expelled->size) : 0);
     t->heap[0] = (struct kept){copy, hash, (uint32_t)item.size, count, 0};
     index_put(t, 0);
     sift_down(t, 0);

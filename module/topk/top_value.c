@@ -59,7 +59,7 @@ static struct top *make(const struct top_request *request, uint64_t most)
                       .slots = slots_for(request->k)};
     t->heap = server_take(t->k * sizeof *t->heap);
     t->index = server_take(t->slots * sizeof *t->index);
-    t->bytes = server_bytes(t) + server_bytes(t->heap) + server_bytes(t->index);
+    t->is.bytes = server_bytes(t) + server_bytes(t->heap) + server_bytes(t->index);
     if (t->heap && t->index)
         return t;
     free_top(&t->is);
@@ -87,7 +87,7 @@ struct top *top_open(const struct top_request *request, uint64_t most, struct we
         return NULL;
     spec_of(spec, request);
     if (sketch_open(&t->s, spec, most, &bytes, error) == WEIR_OK) {
-        t->bytes += bytes;
+        t->is.bytes += bytes;
         return t;
     }
     free_top(&t->is);
@@ -144,7 +144,7 @@ static struct top *read_head(struct weir_bytes in, uint64_t most)
     good = request.decay > 0 && request.decay <= 1 && (t = make(&request, most));
     for (uint64_t i = 0; good && i < request.k; i++) {
         good = read_kept(&in, &t->heap[i]);
-        t->bytes += t->heap[i].item ? top_item_bytes(t->heap[i].size) : 0;
+        t->is.bytes += t->heap[i].item ? top_item_bytes(t->heap[i].size) : 0;
     }
     if (good && in.size == 0)
         return t;
@@ -180,7 +180,7 @@ static struct value *read(const struct family *family, struct image_in *in,
                 is_ours(t);
     server_give(data);
     if (good) {
-        t->bytes += bytes;
+        t->is.bytes += bytes;
         top_index(t);
         return &t->is;
     }
@@ -305,10 +305,10 @@ static void complete(struct value *v)
 {
     struct top *t = (struct top *)v;
 
-    t->bytes =
+    t->is.bytes =
         server_bytes(t) + server_bytes(t->heap) + server_bytes(t->index) + server_bytes(t->buckets);
     for (uint64_t i = 0; i < t->k; i++)
-        t->bytes += t->heap[i].item ? top_item_bytes(t->heap[i].size) : 0;
+        t->is.bytes += t->heap[i].item ? top_item_bytes(t->heap[i].size) : 0;
     top_index(t);
 }
 
@@ -344,23 +344,13 @@ static struct value *copy(const struct value *v)
     if (good) {
         t->is.family = from->is.family;
         t->random = from->random;
-        t->bytes = from->bytes;
+        t->is.bytes = from->is.bytes;
         memcpy(t->index, from->index, t->slots * sizeof *t->index);
         return &t->is;
     }
     if (t)
         free_top(&t->is);
     return NULL;
-}
-
-static size_t memory(const struct value *v)
-{
-    return ((const struct top *)v)->bytes;
-}
-
-static size_t blocks(const struct value *v)
-{
-    return 4 + ((const struct top *)v)->k;
 }
 
 static void move_block(struct rm_defrag *ctx, void *block)
@@ -393,15 +383,10 @@ static bool move(struct value *v, struct rm_defrag *ctx, unsigned long *cursor)
 }
 
 #define TOP_FAMILY(name, ...)                                                                      \
-    const struct family name = {.size = sizeof(struct top),                                        \
-                                .copy = copy,                                                      \
-                                .free = free_top,                                                  \
-                                .memory = memory,                                                  \
-                                .blocks = blocks,                                                  \
-                                .move = move,                                                      \
-                                __VA_ARGS__}
+    const struct family name = {                                                                   \
+        .size = sizeof(struct top), .copy = copy, .free = free_top, .move = move, __VA_ARGS__}
 
-TOP_FAMILY(family_top, .type = "weir-topk", .encoding = IMAGE_ENCODING, .write = write,
-           .read = read, .imported = &family_imported_top);
+TOP_FAMILY(family_top, .type = "weir-topk", .part = PART_TOP, .encoding = IMAGE_ENCODING,
+           .write = write, .read = read, .imported = &family_imported_top);
 TOP_FAMILY(family_imported_top, .type = "TopK-TYPE", .write = archive_write, .read = archive_read,
            .pass = pass, .part = PART_IMPORTED_TOP, .open = open_imported, .complete = complete);

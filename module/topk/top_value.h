@@ -31,7 +31,6 @@ struct top {
     uint64_t k, width, depth;
     double decay;
     struct kept *heap; /* k places; the lowest count first */
-    uint64_t bytes;    /* of memory, as the allocator counts it */
 
     /* Hash table of the items in the heap: place + 1, or 0. Linear probing; at most half full. */
     uint32_t *index;

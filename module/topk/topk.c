@@ -49,26 +49,24 @@ static int topk_reserve(struct rm_ctx *ctx, struct rm_string **argv, int argc)
 
     if (argc != 3 && argc != 6 && argc != 8)
         return rm.WrongArity(ctx);
-    struct opened o = key_open(ctx, argv[1], RM_READ | RM_WRITE, &family_top);
-    if (o.loading)
+    struct opened o = key_open(ctx, argv[1], KEY_CHANGE, &family_top);
+    if (o.busy)
         return key_refuse(ctx, &o);
     why = o.value || o.wrong ? "TopK: key already exists" : parse(&request, argv, argc);
     if (why)
-        return key_end(&o, rm.ReplyWithError(ctx, why));
+        return rm.ReplyWithError(ctx, why);
     t = top_open(&request, server_limit(ctx), &error);
     if (!t)
-        return key_end(&o,
-                       rm.ReplyWithError(ctx, error.status == WEIR_BAD_CONFIG
-                                                  ? "TopK: invalid decay"
-                                                  : "TopK: Insufficient memory to create the key"));
-    value_put(o.key, &t->is);
+        return rm.ReplyWithError(ctx, error.status == WEIR_BAD_CONFIG
+                                          ? "TopK: invalid decay"
+                                          : "TopK: Insufficient memory to create the key");
+    value_put(ctx, argv[1], &t->is);
     snprintf(decay, sizeof decay, "%.17g", t->decay);
     snprintf(seed, sizeof seed, "%llu", (unsigned long long)top_seed(t));
     rm.Replicate(ctx, "TOPK.RESERVE", "slllccc", argv[1], (long long)t->k, (long long)t->width,
                  (long long)t->depth, decay, "SEED", seed);
     key_told(ctx, argv[1], &t->is, "topk.reserve");
-    reply_ok(ctx);
-    return key_close(&o);
+    return reply_ok(ctx);
 }
 
 /* ---- items ---- */
@@ -91,17 +89,15 @@ static void add(struct rm_ctx *ctx, struct top *t, struct rm_string *item, uint6
 }
 
 /* `done` of the arguments were carried out. */
-static int finish(struct rm_ctx *ctx, struct opened *o, struct rm_string **argv, int argc, int done,
+static int finish(struct rm_ctx *ctx, struct top *t, struct rm_string **argv, int argc, int done,
                   const char *command)
 {
-    struct top *t = o->value;
-
     if (done == argc - 2)
         rm.ReplicateVerbatim(ctx);
     else if (done > 0)
         rm.Replicate(ctx, command, "sv", argv[1], argv + 2, (size_t)done);
     key_told(ctx, argv[1], &t->is, "topk.add");
-    return key_close(o);
+    return RM_OK;
 }
 
 static int topk_add(struct rm_ctx *ctx, struct rm_string **argv, int argc)
@@ -109,8 +105,7 @@ static int topk_add(struct rm_ctx *ctx, struct rm_string **argv, int argc)
     bool short_of_memory = false;
     int done = 0;
 
-    struct opened o = key_open(ctx, argv[1], RM_READ | RM_WRITE, &family_top);
-    struct top *t = key_value(ctx, &o, MISSING);
+    struct top *t = key_value(ctx, argv[1], KEY_CHANGE, &family_top, MISSING);
     if (!t)
         return RM_OK;
     rm.ReplyWithArray(ctx, argc - 2);
@@ -118,7 +113,7 @@ static int topk_add(struct rm_ctx *ctx, struct rm_string **argv, int argc)
         add(ctx, t, argv[i], 1, &short_of_memory);
         done += !short_of_memory;
     }
-    return finish(ctx, &o, argv, argc, done, "TOPK.ADD");
+    return finish(ctx, t, argv, argc, done, "TOPK.ADD");
 }
 
 static bool is_increment(const struct rm_string *arg, uint64_t *amount)
@@ -134,8 +129,7 @@ static int topk_incrby(struct rm_ctx *ctx, struct rm_string **argv, int argc)
 
     if (argc % 2 != 0)
         return rm.WrongArity(ctx);
-    struct opened o = key_open(ctx, argv[1], RM_READ | RM_WRITE, &family_top);
-    struct top *t = key_value(ctx, &o, MISSING);
+    struct top *t = key_value(ctx, argv[1], KEY_CHANGE, &family_top, MISSING);
     if (!t)
         return RM_OK;
     while (good < argc && is_increment(argv[good + 1], &amount))
@@ -148,13 +142,12 @@ static int topk_incrby(struct rm_ctx *ctx, struct rm_string **argv, int argc)
     }
     if (good < argc) /* and nothing after it */
         rm.ReplyWithError(ctx, BAD_INCREMENT);
-    return finish(ctx, &o, argv, argc, done, "TOPK.INCRBY");
+    return finish(ctx, t, argv, argc, done, "TOPK.INCRBY");
 }
 
 static int ask(struct rm_ctx *ctx, struct rm_string **argv, int argc, bool count)
 {
-    struct opened o = key_open(ctx, argv[1], RM_READ, &family_top);
-    const struct top *t = key_value(ctx, &o, MISSING);
+    const struct top *t = key_value(ctx, argv[1], KEY_READ, &family_top, MISSING);
     if (!t)
         return RM_OK;
     rm.ReplyWithArray(ctx, argc - 2);
@@ -163,7 +156,7 @@ static int ask(struct rm_ctx *ctx, struct rm_string **argv, int argc, bool count
             rm.ReplyWithLongLong(ctx, (long long)top_count(t, arg_bytes(argv[i])));
         else
             reply_bool(ctx, top_has(t, arg_bytes(argv[i])));
-    return key_close(&o);
+    return RM_OK;
 }
 
 static int topk_query(struct rm_ctx *ctx, struct rm_string **argv, int argc)
@@ -185,15 +178,14 @@ static int topk_list(struct rm_ctx *ctx, struct rm_string **argv, int argc)
 
     if (argc > 3)
         return rm.WrongArity(ctx);
-    struct opened o = key_open(ctx, argv[1], RM_READ, &family_top);
-    const struct top *t = key_value(ctx, &o, MISSING);
+    const struct top *t = key_value(ctx, argv[1], KEY_READ, &family_top, MISSING);
     if (!t)
         return RM_OK;
     if (argc == 3 && !arg_is(argv[2], "WITHCOUNT"))
-        return key_end(&o, rm.ReplyWithError(ctx, "WITHCOUNT keyword expected"));
+        return rm.ReplyWithError(ctx, "WITHCOUNT keyword expected");
     list = top_sorted(t, &n);
     if (!list)
-        return key_end(&o, reply_code(ctx, WEIRMEMORY));
+        return reply_code(ctx, WEIRMEMORY);
     rm.ReplyWithArray(ctx, (long)(argc == 3 ? 2 * n : n));
     for (size_t i = 0; i < n; i++) {
         rm.ReplyWithStringBuffer(ctx, list[i].item, list[i].size);
@@ -201,13 +193,12 @@ static int topk_list(struct rm_ctx *ctx, struct rm_string **argv, int argc)
             rm.ReplyWithLongLong(ctx, list[i].count);
     }
     server_give(list);
-    return key_close(&o);
+    return RM_OK;
 }
 
 static int topk_info(struct rm_ctx *ctx, struct rm_string **argv, int argc)
 {
-    struct opened o = key_open(ctx, argv[1], RM_READ, &family_top);
-    const struct top *t = key_value(ctx, &o, MISSING);
+    const struct top *t = key_value(ctx, argv[1], KEY_READ, &family_top, MISSING);
     if (!t)
         return RM_OK;
     rm.ReplyWithMap(ctx, 4);
@@ -216,7 +207,7 @@ static int topk_info(struct rm_ctx *ctx, struct rm_string **argv, int argc)
     reply_field(ctx, "depth", (long long)t->depth);
     rm.ReplyWithSimpleString(ctx, "decay");
     rm.ReplyWithDouble(ctx, t->decay);
-    return key_close(&o);
+    return RM_OK;
 }
 
 /* clang-format off */

@@ -5,15 +5,23 @@
 #include "server/server.h"
 #include "value/image.h"
 
-/* ---- RDB: strings of 1 MiB, then an empty one ---- */
+/* ---- writing: pieces of 1 MiB ---- */
 
-/* Splits a stream of bytes into pieces of one size. */
 struct pieces {
-    void (*take)(void *to, const uint8_t *piece, size_t size);
-    void *to;
+    void (*take)(struct pieces *out, bool last);
+    void *to;              /* an RDB, an AOF or a digest */
+    struct rm_string *key; /* in an AOF */
     uint8_t *buffer;
     size_t filled;
+    uint64_t taken; /* bytes before the buffer */
 };
+
+static void take(struct pieces *out, bool last)
+{
+    out->take(out, last);
+    out->taken += out->filled;
+    out->filled = 0;
+}
 
 static bool pieces_sink(void *context, const void *data, size_t size)
 {
@@ -21,30 +29,16 @@ static bool pieces_sink(void *context, const void *data, size_t size)
     const uint8_t *from = data;
 
     while (size > 0) {
+        if (out->filled == PIECE)
+            take(out, false);
         size_t n = PIECE - out->filled < size ? PIECE - out->filled : size;
 
         memcpy(out->buffer + out->filled, from, n);
         out->filled += n;
         from += n;
         size -= n;
-        if (out->filled == PIECE) {
-            out->take(out->to, out->buffer, PIECE);
-            out->filled = 0;
-        }
     }
     return true;
-}
-
-static void pieces_end(struct pieces *out)
-{
-    if (out->filled > 0)
-        out->take(out->to, out->buffer, out->filled);
-    rm.Free(out->buffer);
-}
-
-static void save_piece(void *io, const uint8_t *piece, size_t size)
-{
-    rm.SaveStringBuffer(io, (const char *)piece, size);
 }
 
 /* There was no memory for a head. A child process that saves is ended: no file is better than one
@@ -56,14 +50,27 @@ static void give_up(struct rm_io *io, const struct value *v)
         abort();
 }
 
+static void write_pieces(const struct value *v, struct rm_io *io, struct pieces out)
+{
+    out.buffer = rm.Alloc(PIECE);
+    if (!v->family->write(v, pieces_sink, &out) && io)
+        give_up(io, v);
+    take(&out, true);
+    rm.Free(out.buffer);
+}
+
+/* ---- RDB: strings of 1 MiB, then an empty one ---- */
+
+static void save_piece(struct pieces *out, bool last)
+{
+    rm.SaveStringBuffer(out->to, (const char *)out->buffer, out->filled);
+    if (last)
+        rm.SaveStringBuffer(out->to, "", 0);
+}
+
 void image_save(const struct value *v, struct rm_io *io)
 {
-    struct pieces out = {.take = save_piece, .to = io, .buffer = rm.Alloc(PIECE)};
-
-    if (!v->family->write(v, pieces_sink, &out))
-        give_up(io, v);
-    pieces_end(&out);
-    rm.SaveStringBuffer(io, "", 0);
+    write_pieces(v, io, (struct pieces){.take = save_piece, .to = io});
 }
 
 struct rdb_in {
@@ -115,61 +122,28 @@ struct value *image_load(const struct family *family, struct rm_io *io)
 
 /* ---- AOF: WEIR.LOAD ---- */
 
-struct aof_out {
-    struct rm_io *io;
-    struct rm_string *key;
-    uint8_t *buffer;
-    size_t filled;
-    uint64_t emitted;
-};
-
-static void emit(struct aof_out *out, bool last)
+static void emit_piece(struct pieces *out, bool last)
 {
-    out->emitted += out->filled;
-    rm.EmitAOF(out->io, "WEIR.LOAD", "slb", out->key, last ? 0LL : (long long)out->emitted,
-               (const char *)out->buffer, out->filled);
-    out->filled = 0;
-}
-
-static bool aof_sink(void *context, const void *data, size_t size)
-{
-    struct aof_out *out = context;
-    const char *from = data;
-
-    while (size > 0) {
-        if (out->filled == PIECE)
-            emit(out, false);
-        size_t n = PIECE - out->filled < size ? PIECE - out->filled : size;
-
-        memcpy(out->buffer + out->filled, from, n);
-        out->filled += n;
-        from += n;
-        size -= n;
-    }
-    return true;
+    rm.EmitAOF(out->to, "WEIR.LOAD", "slb", out->key,
+               last ? 0LL : (long long)(out->taken + out->filled), (const char *)out->buffer,
+               out->filled);
 }
 
 void image_rewrite(const struct value *v, struct rm_io *io, struct rm_string *key)
 {
-    struct aof_out out = {.io = io, .key = key, .buffer = rm.Alloc(PIECE)};
-
-    if (!v->family->write(v, aof_sink, &out))
-        give_up(io, v);
-    emit(&out, true);
-    rm.Free(out.buffer);
+    write_pieces(v, io, (struct pieces){.take = emit_piece, .to = io, .key = key});
 }
 
-static void digest_piece(void *digest, const uint8_t *piece, size_t size)
+/* ---- DEBUG DIGEST: in pieces of one size, so that it does not depend on the chunks that were
+ * loaded ---- */
+
+static void digest_piece(struct pieces *out, bool last)
 {
-    rm.DigestAddStringBuffer(digest, (const char *)piece, size);
+    rm.DigestAddStringBuffer(out->to, (const char *)out->buffer, out->filled);
 }
 
-/* In pieces of one size, so that the digest does not depend on the chunks that were loaded. */
 void image_digest(const struct value *v, struct rm_digest *digest)
 {
-    struct pieces out = {.take = digest_piece, .to = digest, .buffer = rm.Alloc(PIECE)};
-
-    v->family->write(v, pieces_sink, &out);
-    pieces_end(&out);
+    write_pieces(v, NULL, (struct pieces){.take = digest_piece, .to = digest});
     rm.DigestEndSequence(digest);
 }

@@ -51,15 +51,10 @@ void job_close(struct job *job)
 
 static bool is_unchanged(struct rm_ctx *ctx, struct rm_string **argv, const struct job_input *in)
 {
-    struct rm_key *key = rm.OpenKey(ctx, argv[in->argument], RM_READ);
-    bool missing = !key || rm.KeyType(key) == RM_KEY_EMPTY;
-    bool ours = !missing && rm.ModuleTypeGetType(key);
-    void *value = ours ? value_contents(rm.ModuleTypeGetValue(key)) : NULL;
-    bool same = in->value ? value == in->value && in->value->changes == in->changes : missing;
+    struct opened o = key_open(ctx, argv[in->argument], KEY_READ, NULL);
+    struct value *v = o.value ? o.value : (struct value *)o.loading;
 
-    if (key)
-        rm.CloseKey(key);
-    return same;
+    return in->value ? v == in->value && v->changes == in->changes : !v && !o.wrong;
 }
 
 static int reply(struct rm_ctx *ctx, struct rm_string **argv, int argc)
@@ -210,9 +205,8 @@ struct value *copy_start(struct value *from)
         return NULL;
     }
     *c = (struct copying){.from = from, .to = to};
-    *to = (struct value){.family = from->family, .copying = c};
+    *to = (struct value){.family = from->family, .copying = c, .holders = 1};
     value_hold(from);
-    value_hold(to);
     value_lock(from);
     if (start_thread(run_copy, c)) {
         server_stats.jobs++;

@@ -23,6 +23,7 @@ struct value_loading *loading_begin(uint64_t version, uint64_t total)
     if (!l)
         return NULL;
     l->is.family = &family_loading;
+    l->is.bytes = server_bytes(l);
     l->version = version;
     l->total = total;
     return l;
@@ -49,6 +50,7 @@ bool loading_add(struct value_loading *l, const void *data, size_t size)
     *(l->first ? &l->last->next : &l->first) = chunk;
     l->last = chunk;
     l->have += size;
+    l->is.bytes += server_bytes(chunk);
     l->chunks++;
     return true;
 }
@@ -86,29 +88,6 @@ static bool next_chunk(struct image_in *in)
     in->size = from->next ? from->next->size : 0;
     from->next = from->next ? from->next->next : NULL;
     return in->size > 0;
-}
-
-/* The family whose image begins with a part of this kind. */
-static const struct family *family_of(uint32_t kind)
-{
-    static const struct {
-        uint32_t kind;
-        const struct family *family;
-    } first_parts[] = {
-        {PART_BLOOM, &family_bloom},
-        {PART_CUCKOO, &family_cuckoo},
-        {PART_COUNTS, &family_counts},
-        {PART_TOP, &family_top},
-        {PART_IMPORTED_BLOOM, &family_imported_bloom},
-        {PART_IMPORTED_CUCKOO, &family_imported_cuckoo},
-        {PART_IMPORTED_COUNTS, &family_imported_counts},
-        {PART_IMPORTED_TOP, &family_imported_top},
-    };
-
-    for (size_t i = 0; i < sizeof first_parts / sizeof *first_parts; i++)
-        if (first_parts[i].kind == kind && type_of(first_parts[i].family))
-            return first_parts[i].family;
-    return &family_filter;
 }
 
 /* ---- as a value ---- */
@@ -207,18 +186,6 @@ static void rewrite(const struct value *v, struct rm_io *io, struct rm_string *k
     }
 }
 
-static size_t memory(const struct value *v)
-{
-    const struct value_loading *l = (const struct value_loading *)v;
-
-    return sizeof *l + l->have + l->chunks * sizeof *l->first;
-}
-
-static size_t blocks(const struct value *v)
-{
-    return 1 + ((const struct value_loading *)v)->chunks;
-}
-
 const struct family family_loading = {
     .type = "weir-load",
     .encoding = IMAGE_ENCODING,
@@ -227,8 +194,6 @@ const struct family family_loading = {
     .read = read,
     .copy = copy,
     .free = free_loading,
-    .memory = memory,
-    .blocks = blocks,
     .rewrite = rewrite,
 };
 
@@ -258,26 +223,22 @@ static void run_load(struct job *job)
     struct image_in in = {.next = next_chunk, .context = &from, .most = j->most};
 
     image_no_memory(&j->error);
-    j->result = image_read(family_of(image_kind(&in)), &in, &j->error);
+    j->result = image_read(family_with(image_kind(&in)), &in, &j->error);
 }
 
 static void finish_load(struct rm_ctx *ctx, struct rm_string **argv, int argc, struct job *job)
 {
     struct load_job *j = (struct load_job *)job;
-    struct rm_key *key = rm.OpenKey(ctx, argv[1], RM_READ | RM_WRITE);
 
-    if (j->result) {
-        value_put(key, j->result);
-        rm.ReplicateVerbatim(ctx);
-        key_told(ctx, argv[1], j->result, "weir.load");
-        j->result = NULL;
-        reply_ok(ctx);
-    } else {
-        rm.DeleteKey(key);
-        rm.Replicate(ctx, "DEL", "s", argv[1]);
+    if (!j->result) {
+        key_delete(ctx, argv[1]);
         reply_failure(ctx, &j->error);
+        return;
     }
-    rm.CloseKey(key);
+    value_put(ctx, argv[1], j->result);
+    key_changed(ctx, argv[1], j->result, "weir.load");
+    j->result = NULL;
+    reply_ok(ctx);
 }
 
 static void discard_load(struct job *job)
@@ -289,14 +250,10 @@ static void discard_load(struct job *job)
     server_give(j->last);
 }
 
-int transfer_finish(struct rm_ctx *ctx, struct rm_string **argv, int argc, struct opened *o,
-                    struct value_loading *l)
+int transfer_finish(struct rm_ctx *ctx, struct rm_string **argv, struct value_loading *l)
 {
     struct weir_bytes chunk = arg_bytes(argv[3]);
     struct load_job *j = job_open(ctx, sizeof *j, 1);
-
-    key_close(o);
-    o->key = NULL;
     if (!j)
         return RM_OK;
     j->is.run = run_load;
@@ -307,7 +264,7 @@ int transfer_finish(struct rm_ctx *ctx, struct rm_string **argv, int argc, struc
     j->most = server_limit(ctx);
     job_add_input(&j->is, 1, &l->is);
     if (j->last)
-        return job_start(ctx, argv, argc, &j->is, l->have + chunk.size);
+        return job_start(ctx, argv, 4, &j->is, l->have + chunk.size);
     job_close(&j->is);
     return reply_code(ctx, WEIRMEMORY);
 }

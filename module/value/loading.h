@@ -31,9 +31,8 @@ bool loading_add(struct value_loading *l, const void *data, size_t size);
 /* ---- for WEIR.LOAD and LOADCHUNK ---- */
 
 /* The last chunk has arrived, in argv[3]: replace the chunks by their value and reply OK, or delete
- * the key and reply with an error. Closes the key. Large values are read in a thread. */
-int transfer_finish(struct rm_ctx *ctx, struct rm_string **argv, int argc, struct opened *o,
-                    struct value_loading *l);
+ * the key and reply with an error. Large values are read in a thread. */
+int transfer_finish(struct rm_ctx *ctx, struct rm_string **argv, struct value_loading *l);
 
 /* Does LARGEST allow a client to load this many bytes? */
 bool transfer_fits(struct rm_ctx *ctx, uint64_t bytes);

@@ -87,21 +87,20 @@ static void free_value(void *value)
     value_release(value);
 }
 
-static size_t memory_of(const void *value)
-{
-    const struct value *v = value_contents((struct value *)value);
-
-    return v->family->memory(v);
-}
-
 static size_t memory(struct rm_key_options *ctx, const void *value, size_t samples)
 {
-    return memory_of(value);
+    return value_contents((struct value *)value)->bytes;
+}
+
+/* A server frees a value in the background if the effort is above 64. */
+static size_t effort(struct rm_key_options *ctx, const void *value)
+{
+    return memory(ctx, value, 0) / 4096;
 }
 
 static void account(struct value *v)
 {
-    uint64_t bytes = memory_of(v);
+    uint64_t bytes = value_contents(v)->bytes;
 
     if (bytes == v->accounted)
         return;
@@ -110,25 +109,20 @@ static void account(struct value *v)
     v->accounted = bytes;
 }
 
-static size_t effort(struct rm_key_options *ctx, const void *value)
-{
-    const struct value *v = value_contents((struct value *)value);
-
-    return v->family->blocks(v);
-}
-
 static void *copy(struct rm_key_options *ctx, const void *value)
 {
     struct value *from = value_contents((struct value *)value);
     uint64_t start = stats_start();
-    struct value *v = memory_of(from) > JOB_SMALL ? copy_start(from) : from->family->copy(from);
+    struct value *v = from->bytes > JOB_SMALL ? copy_start(from) : from->family->copy(from);
 
     stats_stop(start);
     if (!v)
         return NULL;
-    if (!v->copying)
-        *v = (struct value){.family = from->family};
-    v->changes = from->changes; /* equal contents */
+    *v = (struct value){.family = from->family,
+                        .changes = from->changes, /* equal contents */
+                        .bytes = from->bytes,
+                        .holders = v->copying ? 1 : 0,
+                        .copying = v->copying};
     account(v);
     return v;
 }
@@ -182,6 +176,14 @@ int types_create(struct rm_ctx *ctx)
     return RM_OK;
 }
 
+const struct family *family_with(uint32_t part)
+{
+    for (size_t i = 0; i < TYPES; i++)
+        if (types[i].family->part == part && types[i].type)
+            return types[i].family;
+    return &family_filter;
+}
+
 struct rm_type *type_of(const struct family *family)
 {
     size_t i = 0;
@@ -189,29 +191,6 @@ struct rm_type *type_of(const struct family *family)
     while (types[i].family != family)
         i++;
     return types[i].type;
-}
-
-void *value_at(struct rm_key *key, const struct family *family, bool *wrong)
-{
-    struct rm_type *type = key ? rm.ModuleTypeGetType(key) : NULL;
-
-    *wrong = false;
-    if (type &&
-        (type == type_of(family) || (family->imported && type == type_of(family->imported))))
-        return rm.ModuleTypeGetValue(key);
-    *wrong = type || (key && rm.KeyType(key) != RM_KEY_EMPTY);
-    return NULL;
-}
-
-struct value *value_of_any(struct rm_key *key)
-{
-    struct rm_type *type =
-        key && rm.KeyType(key) != RM_KEY_EMPTY ? rm.ModuleTypeGetType(key) : NULL;
-
-    for (size_t i = 0; type && i < TYPES; i++)
-        if (types[i].type == type && types[i].family != &family_loading)
-            return value_contents(rm.ModuleTypeGetValue(key));
-    return NULL;
 }
 
 void value_changed(struct value *v)
@@ -259,30 +238,76 @@ static bool may_change(struct rm_ctx *ctx, struct value *v)
     return true;
 }
 
-void value_put(struct rm_key *key, struct value *v)
-{
-    value_changed(v);
-    rm.ModuleTypeSetValue(key, type_of(v->family), v);
-}
-
 /* ---- keys ---- */
 
-struct opened key_open(struct rm_ctx *ctx, struct rm_string *name, int mode,
+static struct value *value_of(struct rm_key *key)
+{
+    struct rm_type *type = key ? rm.ModuleTypeGetType(key) : NULL;
+
+    for (size_t i = 0; type && i < TYPES; i++)
+        if (types[i].type == type)
+            return rm.ModuleTypeGetValue(key);
+    return NULL;
+}
+
+struct opened key_open(struct rm_ctx *ctx, struct rm_string *name, enum command_keys use,
                        const struct family *family)
 {
-    struct opened o = {.key = rm.OpenKey(ctx, name, mode)};
+    struct rm_key *key = rm.OpenKey(ctx, name, use == KEY_READ ? RM_READ : RM_READ | RM_WRITE);
+    struct value *v = value_of(key);
+    const struct family *found = v ? v->family : NULL;
+    bool loading = found == &family_loading;
+    bool fits = v && !loading && (!family || found == family || found == family->imported);
+    bool locked = (fits || loading) && use != KEY_READ && !may_change(ctx, v);
+    struct opened o = {
+        .value = fits && !locked ? value_contents(v) : NULL,
+        .busy = loading || locked,
+        .loading = loading && !locked ? (struct value_loading *)value_contents(v) : NULL,
+    };
 
-    o.value = value_at(o.key, family, &o.wrong);
-    if (o.wrong)
-        o.loading = rm.ModuleTypeGetType(o.key) == type_of(&family_loading);
-    if (mode & RM_WRITE && (o.value || o.loading) &&
-        !may_change(ctx, o.value ? o.value : rm.ModuleTypeGetValue(o.key))) {
-        o.value = NULL;
-        o.wrong = o.loading = o.busy = true;
-    }
-    if (o.value)
-        o.value = value_contents(o.value);
+    o.wrong = !o.value && key && rm.KeyType(key) != RM_KEY_EMPTY;
+    if (key)
+        rm.CloseKey(key);
     return o;
+}
+
+int key_refuse(struct rm_ctx *ctx, const struct opened *o)
+{
+    if (o->loading)
+        return reply_code(ctx, WEIRBUSY);
+    if (o->busy)
+        return reply_error(ctx, WEIRBUSY, "another command is working on the key; repeat this one");
+    return reply_wrong_type(ctx);
+}
+
+void *key_value(struct rm_ctx *ctx, struct rm_string *name, enum command_keys use,
+                const struct family *family, const char *missing)
+{
+    struct opened o = key_open(ctx, name, use, family);
+
+    if (o.wrong)
+        key_refuse(ctx, &o);
+    else if (!o.value)
+        rm.ReplyWithError(ctx, missing);
+    return o.value;
+}
+
+void value_put(struct rm_ctx *ctx, struct rm_string *name, struct value *v)
+{
+    struct rm_key *key = rm.OpenKey(ctx, name, RM_READ | RM_WRITE);
+
+    value_changed(v);
+    rm.ModuleTypeSetValue(key, type_of(v->family), v);
+    rm.CloseKey(key);
+}
+
+void key_delete(struct rm_ctx *ctx, struct rm_string *name)
+{
+    struct rm_key *key = rm.OpenKey(ctx, name, RM_READ | RM_WRITE);
+
+    rm.DeleteKey(key);
+    rm.CloseKey(key);
+    rm.Replicate(ctx, "DEL", "s", name);
 }
 
 bool keys_were_asked(struct rm_ctx *ctx, struct rm_string **argv, int argc)
@@ -296,35 +321,6 @@ bool keys_were_asked(struct rm_ctx *ctx, struct rm_string **argv, int argc)
         for (int i = 0; i < n; i++)
             rm.KeyAtPosWithFlags(ctx, 3 + i, RM_KEY_RO | RM_KEY_ACCESS);
     return true;
-}
-
-int key_close(struct opened *o)
-{
-    if (o->key)
-        rm.CloseKey(o->key);
-    return RM_OK;
-}
-
-int key_refuse(struct rm_ctx *ctx, struct opened *o)
-{
-    if (o->busy)
-        reply_error(ctx, WEIRBUSY, "another command is working on the key; repeat this one");
-    else if (o->loading)
-        reply_code(ctx, WEIRBUSY);
-    else
-        reply_wrong_type(ctx);
-    return key_close(o);
-}
-
-void *key_value(struct rm_ctx *ctx, struct opened *o, const char *missing)
-{
-    if (o->wrong) {
-        key_refuse(ctx, o);
-    } else if (!o->value) {
-        rm.ReplyWithError(ctx, missing);
-        key_close(o);
-    }
-    return o->value;
 }
 
 void key_told(struct rm_ctx *ctx, struct rm_string *name, struct value *v, const char *event)

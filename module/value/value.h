@@ -11,9 +11,10 @@
 #include <weir/saved.h>
 #include <weir/sketch.h>
 
-#include "server/abi.h"
+#include "server/server.h"
 
 struct archive;
+struct value_loading;
 struct copying;
 struct image_in;
 
@@ -21,6 +22,7 @@ struct image_in;
 struct value {
     const struct family *family;
     uint64_t changes;   /* number of its state, unique in the process */
+    uint64_t bytes;     /* of memory, as the allocator counts it */
     atomic_int holders; /* jobs that use it, see job.h */
     atomic_int readers; /* their threads that still read it */
     uint64_t accounted; /* bytes of it in server_stats.bytes */
@@ -42,8 +44,6 @@ struct family {
 
     struct value *(*copy)(const struct value *v); /* NULL: no memory */
     void (*free)(struct value *v);
-    size_t (*memory)(const struct value *v);
-    size_t (*blocks)(const struct value *v); /* allocations to free: the cost of freeing it */
 
     /* Defragment small blocks, from *cursor on, which is 0 at first. False if there are more, after
      * rm.DefragShouldStop(). NULL: nothing to do. */
@@ -52,10 +52,11 @@ struct family {
     /* A value of RedisBloom, for the same commands; or NULL. */
     const struct family *imported;
 
-    /* In such a family: its fields (redisbloom.h), which write() and read() and an RDB contain; the
-     * part that they begin in an image; an empty value; and its completion after reading. */
+    uint32_t part; /* the first of an image; 0: any other */
+
+    /* In a family of RedisBloom: its fields (redisbloom.h), which write() and read() and an RDB
+     * contain; an empty value; and its completion after reading. */
     bool (*pass)(struct archive *a, struct value *v);
-    uint32_t part;
     struct value *(*open)(const struct family *family);
     void (*complete)(struct value *v);
 
@@ -81,17 +82,13 @@ enum {
     PART_IMPORTED_TOP = 0x570a
 };
 
+/* The family whose image begins with a part of this kind; that of WEIR.* for any other. */
+const struct family *family_with(uint32_t part);
+
 /* Register the types with the server: RM_OK or RM_ERR. */
 int types_create(struct rm_ctx *ctx);
 
 struct rm_type *type_of(const struct family *family);
-
-/* The value of a key of this family; NULL if there is no such key. *wrong: the key has another
- * type. */
-void *value_at(struct rm_key *key, const struct family *family, bool *wrong);
-
-/* The complete value of a key of any family; NULL if there is none. */
-struct value *value_of_any(struct rm_key *key);
 
 /* The value whose contents are those of v: v, or the one it is being copied from. */
 struct value *value_contents(struct value *v);
@@ -108,43 +105,37 @@ void value_release(struct value *v);
 void value_lock(struct value *v);
 void value_unlock(struct value *v);
 
-/* Replace the value of a key; the old one is freed. */
-void value_put(struct rm_key *key, struct value *v);
-
-/* ---- keys ---- */
+/* ---- keys: the server's handle of a key is closed before these return, its value stays valid ----
+ */
 
 struct opened {
-    struct rm_key *key;
-    void *value;  /* of the requested family, or NULL */
-    bool wrong;   /* the key has another type */
-    bool loading; /* it is being loaded in chunks */
-    bool busy;    /* a job uses it, so that it must not change; then also wrong and loading */
+    void *value; /* of the requested family, or NULL */
+    bool wrong;  /* the key has another type, or is busy */
+    bool busy;   /* it is being loaded in chunks, or a job uses it and it must not change */
+    struct value_loading *loading; /* the chunks, unless a job uses them */
 };
 
-/* Open a key of a command. */
-struct opened key_open(struct rm_ctx *ctx, struct rm_string *name, int mode,
+/* Open a key of a command, to be read or changed. family NULL: any complete value. */
+struct opened key_open(struct rm_ctx *ctx, struct rm_string *name, enum command_keys use,
                        const struct family *family);
+
+/* Reply that the key has another type, is being loaded or busy. */
+int key_refuse(struct rm_ctx *ctx, const struct opened *o);
+
+/* Open a key and return its value. NULL after an error reply; `missing` is the reply if there is no
+ * such key. */
+void *key_value(struct rm_ctx *ctx, struct rm_string *name, enum command_keys use,
+                const struct family *family, const char *missing);
+
+/* Replace the value of a key; the old one is freed. */
+void value_put(struct rm_ctx *ctx, struct rm_string *name, struct value *v);
+
+/* Delete a key, and replicate that. */
+void key_delete(struct rm_ctx *ctx, struct rm_string *name);
 
 /* If the server called a command only for the positions of its keys (a destination, a number, that
  * many sources), reply with them and return true. Clusters of Redis 7.0 have no other source. */
 bool keys_were_asked(struct rm_ctx *ctx, struct rm_string **argv, int argc);
-
-/* Close a key. Returns RM_OK, the result of a command. */
-int key_close(struct opened *o);
-
-/* Close a key after the reply of a command; returns `reply`, which is RM_OK. */
-static inline int key_end(struct opened *o, int reply)
-{
-    key_close(o);
-    return reply;
-}
-
-/* Reply that the key has another type, is being loaded or busy, and close it. */
-int key_refuse(struct rm_ctx *ctx, struct opened *o);
-
-/* The value of an open key. NULL after an error reply; then the key is closed. `missing` is the
- * reply if there is no such key. */
-void *key_value(struct rm_ctx *ctx, struct opened *o, const char *missing);
 
 /* After a change: replicate the command verbatim and raise a keyspace event. */
 void key_changed(struct rm_ctx *ctx, struct rm_string *name, struct value *v, const char *event);
