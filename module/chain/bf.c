@@ -295,15 +295,16 @@ static int add(struct rm_ctx *ctx, struct rm_string **argv, int argc, enum addin
     return RM_OK;
 }
 
-static int bf_add(struct rm_ctx *ctx, struct rm_string **argv, int argc)
+static int add_items_only(struct rm_ctx *ctx, struct rm_string **argv, int argc,
+                          enum adding command)
 {
-    return add(ctx, argv, argc, ADD, &(struct bf_insertion){default_request(), .items = 2});
+    struct bf_insertion in = {.request = default_request(), .items = 2};
+
+    return add(ctx, argv, argc, command, &in);
 }
 
-static int bf_madd(struct rm_ctx *ctx, struct rm_string **argv, int argc)
-{
-    return add(ctx, argv, argc, MADD, &(struct bf_insertion){default_request(), .items = 2});
-}
+LOCAL_COMMAND(bf_add, add_items_only, ADD)
+LOCAL_COMMAND(bf_madd, add_items_only, MADD)
 
 static int bf_insert(struct rm_ctx *ctx, struct rm_string **argv, int argc)
 {
@@ -320,18 +321,10 @@ static int bf_insert(struct rm_ctx *ctx, struct rm_string **argv, int argc)
 
 /* ---- asking ---- */
 
-static int bf_exists(struct rm_ctx *ctx, struct rm_string **argv, int argc)
-{
-    return chain_exists(ctx, argv, argc, false, false);
-}
+LOCAL_COMMAND(bf_exists, chain_exists, false, false)
+LOCAL_COMMAND(bf_mexists, chain_exists, false, true)
 
-static int bf_mexists(struct rm_ctx *ctx, struct rm_string **argv, int argc)
-{
-    return chain_exists(ctx, argv, argc, false, true);
-}
-
-/* ---- BF.LOAD of valkey-bloom: a whole filter in one argument, here the output of WEIR.SAVE ----
- */
+/* ---- BF.LOAD of valkey-bloom: a whole filter in one argument, here from WEIR.SAVE ---- */
 
 static bool nothing_follows(struct image_in *in)
 {

@@ -6,15 +6,8 @@
 
 #include <stdio.h>
 
-static int cf_exists(struct rm_ctx *ctx, struct rm_string **argv, int argc)
-{
-    return chain_exists(ctx, argv, argc, true, false);
-}
-
-static int cf_mexists(struct rm_ctx *ctx, struct rm_string **argv, int argc)
-{
-    return chain_exists(ctx, argv, argc, true, true);
-}
+LOCAL_COMMAND(cf_exists, chain_exists, true, false)
+LOCAL_COMMAND(cf_mexists, chain_exists, true, true)
 
 /* As in RedisBloom, a key of another type counts as missing in CF.COUNT, CF.DEL and CF.COMPACT.
  * NULL after an error reply. */

@@ -199,15 +199,8 @@ static int add_one(struct rm_ctx *ctx, struct rm_string **argv, int argc, bool u
     return insert(ctx, argv, argc, &in);
 }
 
-int cf_add(struct rm_ctx *ctx, struct rm_string **argv, int argc)
-{
-    return add_one(ctx, argv, argc, false);
-}
-
-int cf_addnx(struct rm_ctx *ctx, struct rm_string **argv, int argc)
-{
-    return add_one(ctx, argv, argc, true);
-}
+COMMAND(cf_add, add_one, false)
+COMMAND(cf_addnx, add_one, true)
 
 static const char *take_filters(const struct rm_string *arg, uint32_t *filters)
 {
@@ -252,12 +245,5 @@ static int insert_many(struct rm_ctx *ctx, struct rm_string **argv, int argc, bo
     return in.items < argc ? insert(ctx, argv, argc, &in) : rm.WrongArity(ctx);
 }
 
-int cf_insert(struct rm_ctx *ctx, struct rm_string **argv, int argc)
-{
-    return insert_many(ctx, argv, argc, false);
-}
-
-int cf_insertnx(struct rm_ctx *ctx, struct rm_string **argv, int argc)
-{
-    return insert_many(ctx, argv, argc, true);
-}
+COMMAND(cf_insert, insert_many, false)
+COMMAND(cf_insertnx, insert_many, true)

@@ -22,19 +22,19 @@ static uint64_t tag_of(const struct value *v)
     return weir_hash_bytes(WEIR_HASH_XXH3, 0, &v->changes, sizeof v->changes).lo & 0xfffff;
 }
 
-static void reply_chunk(struct rm_ctx *ctx, uint64_t iterator, const void *data, size_t size)
+static int reply_chunk(struct rm_ctx *ctx, uint64_t iterator, const void *data, size_t size)
 {
     rm.ReplyWithArray(ctx, 2);
     rm.ReplyWithLongLong(ctx, (long long)iterator);
-    rm.ReplyWithStringBuffer(ctx, data, size);
+    return rm.ReplyWithStringBuffer(ctx, data, size);
 }
 
 /* The end of CF.SCANDUMP. */
-static void reply_nothing(struct rm_ctx *ctx)
+static int reply_nothing(struct rm_ctx *ctx)
 {
     rm.ReplyWithArray(ctx, 2);
     rm.ReplyWithLongLong(ctx, 0);
-    rm.ReplyWithNull(ctx);
+    return rm.ReplyWithNull(ctx);
 }
 
 /* ---- headers of RedisBloom: packed, little-endian ---- */
@@ -165,17 +165,15 @@ static bool read_cuckoo_head(struct chain *c, struct weir_bytes data, uint64_t m
     return true;
 }
 
-static void dump_import_head(struct rm_ctx *ctx, struct chain *c)
+static int dump_import_head(struct rm_ctx *ctx, struct chain *c)
 {
     size_t size = c->cuckoo ? CUCKOO_HEAD : BLOOM_HEAD + (size_t)c->n * BLOOM_LINK;
     uint8_t *head = server_take(size);
     struct packed p = {head, false};
     uint64_t items = c->items, n = c->n;
 
-    if (!head) {
-        reply_code(ctx, WEIRMEMORY);
-        return;
-    }
+    if (!head)
+        return reply_code(ctx, WEIRMEMORY);
     if (c->cuckoo)
         pass_cuckoo(&p, c, &n);
     else
@@ -184,6 +182,7 @@ static void dump_import_head(struct rm_ctx *ctx, struct chain *c)
         pass_link(&p, &c->links[i]);
     reply_chunk(ctx, 1, head, size);
     server_give(head);
+    return RM_OK;
 }
 
 /* The filter and the offset in it of a byte of all cells; NULL behind the last. */
@@ -197,62 +196,58 @@ static struct link *link_at(const struct chain *c, uint64_t *offset)
     return NULL;
 }
 
-static void dump_import_chunk(struct rm_ctx *ctx, const struct chain *c, uint64_t iterator)
+static int dump_import_chunk(struct rm_ctx *ctx, const struct chain *c, uint64_t iterator)
 {
     uint64_t offset = iterator - 1;
     const struct link *l = link_at(c, &offset);
 
-    if (!l && c->cuckoo) {
-        reply_nothing(ctx);
-    } else if (!l) {
-        reply_chunk(ctx, 0, "", 0);
-    } else {
-        uint64_t left = l->size - offset, n = left < CHUNK_DEFAULT ? left : CHUNK_DEFAULT;
-
-        reply_chunk(ctx, iterator + n, l->cells + offset, n);
-    }
+    if (!l)
+        return c->cuckoo ? reply_nothing(ctx) : reply_chunk(ctx, 0, "", 0);
+    uint64_t left = l->size - offset, n = left < CHUNK_DEFAULT ? left : CHUNK_DEFAULT;
+    return reply_chunk(ctx, iterator + n, l->cells + offset, n);
 }
 
 /* ---- SCANDUMP ---- */
 
-static void dump_head(struct rm_ctx *ctx, struct value *v)
+static int dump_head(struct rm_ctx *ctx, struct chain *c)
 {
     uint8_t head[HEAD_SIZE];
 
-    if (((struct chain *)v)->imported) {
-        dump_import_head(ctx, (struct chain *)v);
-        return;
-    }
-    cursor_head(head, image_size(v));
-    reply_chunk(ctx, tag_of(v) << 32 | 1, head, sizeof head);
+    if (c->imported)
+        return dump_import_head(ctx, c);
+    cursor_head(head, image_size(&c->is));
+    return reply_chunk(ctx, tag_of(&c->is) << 32 | 1, head, sizeof head);
 }
 
-static void dump_chunk(struct rm_ctx *ctx, const struct value *v, uint64_t iterator)
+/* The number of a chunk follows from its offset. */
+static void reply_own_chunk(struct rm_ctx *ctx, const struct value *v,
+                            const struct image_chunk *chunk)
+{
+    uint64_t number = chunk->offset / CHUNK_DEFAULT + 1;
+
+    if (!chunk->data)
+        reply_code(ctx, WEIRMEMORY);
+    else
+        reply_chunk(ctx, chunk->filled > 0 ? tag_of(v) << 32 | (number + 1) : 0, chunk->data,
+                    chunk->filled);
+}
+
+static int dump_chunk(struct rm_ctx *ctx, struct rm_string **argv, struct chain *c,
+                      uint64_t iterator)
 {
     uint64_t number = iterator & UINT32_MAX;
-    uint8_t *data;
-    size_t n;
 
-    if (((const struct chain *)v)->imported) {
-        dump_import_chunk(ctx, (const struct chain *)v, iterator);
-        return;
-    }
-    if (number == 0) {
-        reply_chunk(ctx, 0, "", 0);
-        return;
-    }
-    if (iterator >> 32 != tag_of(v)) {
-        reply_error(ctx, WEIRRESTART, "the key has changed since the first chunk; restart at 0");
-        return;
-    }
-    n = image_chunk(v, (number - 1) * CHUNK_DEFAULT, CHUNK_DEFAULT, &data);
-    if (!data)
-        reply_code(ctx, WEIRMEMORY);
-    else if (n == 0)
-        reply_chunk(ctx, 0, "", 0);
-    else
-        reply_chunk(ctx, iterator + 1, data, n);
-    server_give(data);
+    if (c->imported)
+        return dump_import_chunk(ctx, c, iterator);
+    if (number == 0)
+        return reply_chunk(ctx, 0, "", 0);
+    if (iterator >> 32 != tag_of(&c->is))
+        return reply_error(ctx, WEIRRESTART,
+                           "the key has changed since the first chunk; restart at 0");
+    return transfer_chunk(
+        ctx, argv, 3, &c->is,
+        (struct image_chunk){(number - 1) * CHUNK_DEFAULT, CHUNK_DEFAULT, NULL, 0},
+        reply_own_chunk);
 }
 
 static int refuse_iterator(struct rm_ctx *ctx, bool cuckoo)
@@ -271,12 +266,8 @@ static int scandump(struct rm_ctx *ctx, struct rm_string **argv, int argc, bool 
     if (!c)
         return RM_OK;
     if (iterator == 0 && cuckoo && c->items == 0)
-        reply_nothing(ctx);
-    else if (iterator == 0)
-        dump_head(ctx, &c->is);
-    else
-        dump_chunk(ctx, &c->is, (uint64_t)iterator);
-    return RM_OK;
+        return reply_nothing(ctx);
+    return iterator == 0 ? dump_head(ctx, c) : dump_chunk(ctx, argv, c, (uint64_t)iterator);
 }
 
 /* ---- LOADCHUNK ---- */
@@ -375,22 +366,7 @@ static int loadchunk(struct rm_ctx *ctx, struct rm_string **argv, int argc, bool
 
 /* ---- the commands ---- */
 
-int bf_scandump(struct rm_ctx *ctx, struct rm_string **argv, int argc)
-{
-    return scandump(ctx, argv, argc, false);
-}
-
-int bf_loadchunk(struct rm_ctx *ctx, struct rm_string **argv, int argc)
-{
-    return loadchunk(ctx, argv, argc, false);
-}
-
-int cf_scandump(struct rm_ctx *ctx, struct rm_string **argv, int argc)
-{
-    return scandump(ctx, argv, argc, true);
-}
-
-int cf_loadchunk(struct rm_ctx *ctx, struct rm_string **argv, int argc)
-{
-    return loadchunk(ctx, argv, argc, true);
-}
+COMMAND(bf_scandump, scandump, false)
+COMMAND(bf_loadchunk, loadchunk, false)
+COMMAND(cf_scandump, scandump, true)
+COMMAND(cf_loadchunk, loadchunk, true)

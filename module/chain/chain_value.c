@@ -259,9 +259,7 @@ static bool copy_link(struct link *l, const struct link *from)
     *l = *from;
     if (from->filter)
         return (l->filter = weir_clone(from->filter, NULL));
-    if ((l->cells = rm.TryAlloc(from->size)))
-        memcpy(l->cells, from->cells, from->size);
-    return l->cells;
+    return (l->cells = server_copy(from->cells, from->size));
 }
 
 static struct value *copy(const struct value *v)

@@ -64,6 +64,20 @@ static int cms_initbyprob(struct rm_ctx *ctx, struct rm_string **argv, int argc)
 
 /* ---- items ---- */
 
+/* Look up at most ITEMS_AT_ONCE of the items, each of them `step` arguments. Returns their number.
+ */
+static size_t ask(const struct counts_value *c, struct rm_string **argv, int argc, int step,
+                  struct weir_estimate *out)
+{
+    struct weir_bytes items[ITEMS_AT_ONCE];
+    size_t n = 0;
+
+    for (int i = 0; i < argc && n < ITEMS_AT_ONCE; i += step)
+        items[n++] = arg_bytes(argv[i]);
+    counts_ask(c, items, n, out);
+    return n;
+}
+
 /* All numbers are looked at before the first is added. */
 static const char *check_numbers(struct rm_string **argv, int argc)
 {
@@ -80,23 +94,25 @@ static const char *check_numbers(struct rm_string **argv, int argc)
 
 static int cms_incrby(struct rm_ctx *ctx, struct rm_string **argv, int argc)
 {
+    struct weir_estimate unused[ITEMS_AT_ONCE];
+    struct counts_value *c;
     const char *why;
-    long long number;
 
     if (argc % 2 != 0)
         return rm.WrongArity(ctx);
-    struct counts_value *c = key_value(ctx, argv[1], KEY_CHANGE, &family_counts, MISSING);
-    if (!c)
+    if (!(c = key_value(ctx, argv[1], KEY_CHANGE, &family_counts, MISSING)))
         return RM_OK;
     why = check_numbers(argv, argc);
     if (why)
         return rm.ReplyWithError(ctx, why);
     rm.ReplyWithArray(ctx, (argc - 2) / 2);
     for (int i = 2; i < argc; i += 2) {
-        struct weir_bytes item = arg_bytes(argv[i]);
+        long long number;
 
+        if (argc > 4 && (i - 2) % (2 * ITEMS_AT_ONCE) == 0)
+            ask(c, argv + i, argc - i, 2, unused); /* prefetches */
         rm.StringToLongLong(argv[i + 1], &number);
-        uint64_t count = counts_add(c, item, (uint64_t)number);
+        uint64_t count = counts_add(c, arg_bytes(argv[i]), (uint64_t)number);
 
         if (count < UINT32_MAX)
             rm.ReplyWithLongLong(ctx, (long long)count);
@@ -110,11 +126,17 @@ static int cms_incrby(struct rm_ctx *ctx, struct rm_string **argv, int argc)
 static int cms_query(struct rm_ctx *ctx, struct rm_string **argv, int argc)
 {
     const struct counts_value *c = key_value(ctx, argv[1], KEY_READ, &family_counts, MISSING);
+    struct weir_estimate found[ITEMS_AT_ONCE];
+
     if (!c)
         return RM_OK;
     rm.ReplyWithArray(ctx, argc - 2);
-    for (int i = 2; i < argc; i++)
-        rm.ReplyWithLongLong(ctx, (long long)counts_ask(c, arg_bytes(argv[i])));
+    for (int i = 2; i < argc; i += ITEMS_AT_ONCE) {
+        size_t n = ask(c, argv + i, argc - i, 1, found);
+
+        for (size_t j = 0; j < n; j++)
+            rm.ReplyWithLongLong(ctx, (long long)found[j].count);
+    }
     return RM_OK;
 }
 
@@ -137,8 +159,7 @@ static int cms_info(struct rm_ctx *ctx, struct rm_string **argv, int argc)
 
 struct counts_merge_job {
     struct job is; /* inputs: the destination, then n sources */
-    const struct counts_value **counts;
-    int64_t *weights;
+    struct counts_source *sources;
     size_t n;
     struct counts_value *result;
     enum counts_merged status;
@@ -161,27 +182,20 @@ static const char *count_sources(struct rm_string **argv, int argc, size_t *sour
     return argc == 2 * n + 4 ? NULL : "CMS: wrong number of keys/weights";
 }
 
-static const char *take_weights(struct counts_merge_job *j, struct rm_string **argv, int argc)
-{
-    bool weighted = (size_t)argc > j->n + 3;
-    long long weight;
-
-    for (size_t i = 0; i < j->n; i++) {
-        j->weights[i] = 1;
-        if (!weighted)
-            continue;
-        if (rm.StringToLongLong(argv[4 + j->n + i], &weight) != RM_OK)
-            return "CMS: invalid weight value";
-        j->weights[i] = weight;
-    }
-    return NULL;
-}
-
 /* False after an error reply. */
-static bool take_sketches(struct rm_ctx *ctx, struct counts_merge_job *j, struct rm_string **argv)
+static bool take_sources(struct rm_ctx *ctx, struct counts_merge_job *j, struct rm_string **argv,
+                         bool weighted)
 {
     const struct counts_value *into = (const struct counts_value *)j->is.inputs[0].value;
+    long long weight = 1;
 
+    for (size_t i = 0; i < j->n; i++) {
+        if (weighted && rm.StringToLongLong(argv[4 + j->n + i], &weight) != RM_OK) {
+            rm.ReplyWithError(ctx, "CMS: invalid weight value");
+            return false;
+        }
+        j->sources[i].weight = weight;
+    }
     for (size_t i = 0; i < j->n; i++) {
         struct counts_value *c = key_value(ctx, argv[3 + i], KEY_READ, &family_counts, MISSING);
 
@@ -191,7 +205,7 @@ static bool take_sketches(struct rm_ctx *ctx, struct counts_merge_job *j, struct
             rm.ReplyWithError(ctx, "CMS: width/depth is not equal");
             return false;
         }
-        j->counts[i] = c;
+        j->sources[i].counts = c;
         job_add_input(&j->is, 3 + (int)i, &c->is);
     }
     return true;
@@ -201,7 +215,7 @@ static void run_merge(struct job *job)
 {
     struct counts_merge_job *j = (struct counts_merge_job *)job;
 
-    j->status = counts_merge(&j->result, j->counts, j->weights, j->n);
+    j->status = counts_merge(&j->result, j->sources, j->n);
 }
 
 static void finish_merge(struct rm_ctx *ctx, struct rm_string **argv, int argc, struct job *job)
@@ -231,27 +245,7 @@ static void discard_merge(struct job *job)
 
     if (j->result)
         counts_close(j->result);
-    server_give(j->counts);
-    server_give(j->weights);
-}
-
-static struct counts_merge_job *open_merge(struct rm_ctx *ctx, size_t n)
-{
-    struct counts_merge_job *j = job_open(ctx, sizeof *j, n + 1);
-
-    if (!j)
-        return NULL;
-    j->is.run = run_merge;
-    j->is.finish = finish_merge;
-    j->is.discard = discard_merge;
-    j->n = n;
-    j->counts = server_take(n * sizeof *j->counts);
-    j->weights = server_take(n * sizeof *j->weights);
-    if (j->counts && j->weights)
-        return j;
-    job_close(&j->is);
-    reply_code(ctx, WEIRMEMORY);
-    return NULL;
+    server_give(j->sources);
 }
 
 static int cms_merge(struct rm_ctx *ctx, struct rm_string **argv, int argc)
@@ -268,13 +262,17 @@ static int cms_merge(struct rm_ctx *ctx, struct rm_string **argv, int argc)
     struct counts_value *into = key_value(ctx, argv[1], KEY_CHANGE, &family_counts, MISSING);
     if (!into)
         return RM_OK;
-    if (!(j = open_merge(ctx, n)))
+    if (!(j = job_open(ctx, sizeof *j, n + 1)))
         return RM_OK;
+    j->is.run = run_merge;
+    j->is.finish = finish_merge;
+    j->is.discard = discard_merge;
+    j->n = n;
+    j->sources = server_take(n * sizeof *j->sources);
     job_add_input(&j->is, 1, &into->is);
-    why = take_weights(j, argv, argc);
-    if (why)
-        rm.ReplyWithError(ctx, why);
-    if (!why && take_sketches(ctx, j, argv))
+    if (!j->sources)
+        reply_code(ctx, WEIRMEMORY);
+    else if (take_sources(ctx, j, argv, (size_t)argc > n + 3))
         return job_start(ctx, argv, argc, &j->is, (n + 1) * into->is.bytes);
     job_close(&j->is);
     return RM_OK;

@@ -82,10 +82,14 @@ static uint32_t cell_add(uint8_t *at, uint64_t amount)
 uint64_t counts_add(struct counts_value *c, struct weir_bytes item, uint64_t amount)
 {
     uint64_t least = UINT32_MAX;
+    struct weir_estimate found = {0};
 
     if (c->s) {
-        weir_sketch_add(c->s, item, amount);
-        return weir_sketch_ask(c->s, item).count;
+        struct weir_key key = weir_sketch_hash(c->s, item.data, item.size);
+
+        if (weir_sketch_add_hashed(c->s, &key, &amount, 1, NULL) == WEIR_OK)
+            weir_sketch_ask_hashed(c->s, &key, 1, &found, NULL);
+        return found.count;
     }
     for (uint64_t i = 0; i < c->depth; i++) {
         uint32_t sum = cell_add(cell(c, i, item), amount);
@@ -96,18 +100,26 @@ uint64_t counts_add(struct counts_value *c, struct weir_bytes item, uint64_t amo
     return least;
 }
 
-uint64_t counts_ask(const struct counts_value *c, struct weir_bytes item)
+static uint64_t ask_cells(const struct counts_value *c, struct weir_bytes item)
 {
     uint64_t least = UINT32_MAX;
 
-    if (c->s)
-        return weir_sketch_ask(c->s, item).count;
     for (uint64_t i = 0; i < c->depth; i++) {
         uint32_t count = load32(cell(c, i, item));
 
         least = count < least ? count : least;
     }
     return least;
+}
+
+void counts_ask(const struct counts_value *c, const struct weir_bytes *items, size_t n,
+                struct weir_estimate *out)
+{
+    if (c->s)
+        weir_sketch_ask_many(c->s, items, n, out);
+    else
+        for (size_t i = 0; i < n; i++)
+            out[i].count = ask_cells(c, items[i]);
 }
 
 uint64_t counts_total(const struct counts_value *c)
@@ -141,8 +153,7 @@ static bool add_weighted(int64_t *sum, uint64_t count, int64_t weight)
            !__builtin_add_overflow(*sum, product, sum);
 }
 
-static bool merge_cells(struct counts_value *c, const struct counts_value *const *from,
-                        const int64_t *weights, size_t n)
+static bool merge_cells(struct counts_value *c, const struct counts_source *from, size_t n)
 {
     int64_t total = 0;
 
@@ -150,58 +161,58 @@ static bool merge_cells(struct counts_value *c, const struct counts_value *const
         int64_t sum = 0;
 
         for (size_t i = 0; i < n; i++)
-            if (from[i]->cells && !add_weighted(&sum, load32(from[i]->cells + at), weights[i]))
+            if (from[i].counts->cells &&
+                !add_weighted(&sum, load32(from[i].counts->cells + at), from[i].weight))
                 return false;
         if (sum < 0 || sum > UINT32_MAX)
             return false;
         store32(c->cells + at, (uint32_t)sum);
     }
     for (size_t i = 0; i < n; i++)
-        if (from[i]->cells && !add_weighted(&total, from[i]->total, weights[i]))
+        if (from[i].counts->cells && !add_weighted(&total, from[i].counts->total, from[i].weight))
             return false;
     c->total = (uint64_t)total;
     return total >= 0;
 }
 
-static bool merge_sketches(struct counts_value *c, const struct counts_value *const *from,
-                           const int64_t *weights, size_t n)
+static bool merge_sketches(struct counts_value *c, const struct counts_source *from, size_t n)
 {
     const weir_sketch **sketches = server_take(n * sizeof *sketches);
-    int64_t *of_sketches = server_take(n * sizeof *of_sketches);
-    bool good = sketches && of_sketches;
+    int64_t *weights = server_take(n * sizeof *weights);
+    bool good = sketches && weights;
     size_t m = 0;
 
     for (size_t i = 0; good && i < n; i++)
-        if (from[i]->s) {
-            sketches[m] = from[i]->s;
-            of_sketches[m++] = weights[i];
+        if (from[i].counts->s) {
+            sketches[m] = from[i].counts->s;
+            weights[m++] = from[i].weight;
         }
-    good = good && (m == 0 || weir_sketch_weigh(c->s, sketches, of_sketches, m, NULL) == WEIR_OK);
+    good = good && (m == 0 || weir_sketch_weigh(c->s, sketches, weights, m, NULL) == WEIR_OK);
     server_give(sketches);
-    server_give(of_sketches);
+    server_give(weights);
     return good;
 }
 
-enum counts_merged counts_merge(struct counts_value **out, const struct counts_value *const *from,
-                                const int64_t *weights, size_t n)
+enum counts_merged counts_merge(struct counts_value **out, const struct counts_source *from,
+                                size_t n)
 {
-    uint64_t width = from[0]->width, depth = from[0]->depth;
+    uint64_t width = from[0].counts->width, depth = from[0].counts->depth;
     bool imported = false, own = false;
     struct weir_error error;
     struct counts_value *c;
 
     for (size_t i = 0; i < n; i++) {
-        bool counted = counts_total(from[i]) > 0;
+        bool counted = counts_total(from[i].counts) > 0;
 
-        imported = imported || (counted && from[i]->cells);
-        own = own || (counted && from[i]->s);
+        imported = imported || (counted && from[i].counts->cells);
+        own = own || (counted && from[i].counts->s);
     }
     if (imported && own)
         return COUNTS_MIXED;
     c = imported ? import_open(width, depth) : counts_open(width, depth, 0, &error);
     if (!c)
         return COUNTS_NO_MEMORY;
-    if (!(imported ? merge_cells : merge_sketches)(c, from, weights, n)) {
+    if (!(imported ? merge_cells : merge_sketches)(c, from, n)) {
         counts_close(c);
         return COUNTS_OVERFLOW;
     }
@@ -219,7 +230,8 @@ static bool write(const struct value *v, weir_sink sink, void *context)
     put_number(&head, c->width);
     put_number(&head, c->depth);
     return put_part(&head, PART_COUNTS, sink, context) &&
-           weir_sketch_save_stream(c->s, sink, context, NULL) == WEIR_OK;
+           (image_passes(sink, context, weir_sketch_saved_size(c->s)) ||
+            weir_sketch_save_stream(c->s, sink, context, NULL) == WEIR_OK);
 }
 
 static bool read_head(struct image_in *in, uint64_t *width, uint64_t *depth,
@@ -311,8 +323,8 @@ static struct value *copy(const struct value *v)
     c->cells = NULL;
     if (from->s)
         c->s = weir_sketch_clone(from->s, NULL);
-    else if ((c->cells = rm.TryAlloc(4 * c->width * c->depth)))
-        memcpy(c->cells, from->cells, 4 * c->width * c->depth);
+    else
+        c->cells = server_copy(from->cells, 4 * c->width * c->depth);
     if (c->s || c->cells)
         return &c->is;
     counts_close(c);

@@ -30,14 +30,22 @@ void counts_close(struct counts_value *c);
 
 /* Add to the count of an item. Returns the new count; UINT32_MAX after an overflow. */
 uint64_t counts_add(struct counts_value *c, struct weir_bytes item, uint64_t amount);
-uint64_t counts_ask(const struct counts_value *c, struct weir_bytes item);
+
+/* out[i].count becomes the count of item i; out[i].error is not used. */
+void counts_ask(const struct counts_value *c, const struct weir_bytes *items, size_t n,
+                struct weir_estimate *out);
 uint64_t counts_total(const struct counts_value *c);
 
 enum counts_merged { COUNTS_MERGED, COUNTS_OVERFLOW, COUNTS_MIXED, COUNTS_NO_MEMORY };
 
+struct counts_source {
+    const struct counts_value *counts;
+    int64_t weight;
+};
+
 /* *out becomes a new sketch, the weighted sum of n sketches of one width and depth. Those without
  * counts may have another layout than the others. */
-enum counts_merged counts_merge(struct counts_value **out, const struct counts_value *const *from,
-                                const int64_t *weights, size_t n);
+enum counts_merged counts_merge(struct counts_value **out, const struct counts_source *from,
+                                size_t n);
 
 #endif

@@ -8,25 +8,21 @@
 
 /* ---- WEIR.SAVE ---- */
 
-static int save(struct rm_ctx *ctx, const struct value *v, const struct cursor *c, size_t size)
+/* The chunk has one byte more than was requested if it is not the last. */
+static void reply_chunk(struct rm_ctx *ctx, const struct value *v, const struct image_chunk *chunk)
 {
     char next[CURSOR_SIZE] = "0";
-    uint8_t *data;
-    size_t n;
+    bool last = chunk->filled < chunk->size;
 
-    if (c->offset > 0 && c->version != v->changes)
-        return reply_error(ctx, WEIRRESTART,
-                           "the key has changed since the first chunk; restart at 0");
-    n = image_chunk(v, c->offset, size + 1, &data); /* one more, to know the last */
-    if (!data)
-        return reply_error(ctx, WEIRMEMORY, "not enough memory; use a smaller CHUNK");
-    if (n > size)
-        cursor_write(next, c->offset + size, v->changes, 0, 0);
+    if (!chunk->data) {
+        reply_error(ctx, WEIRMEMORY, "not enough memory; use a smaller CHUNK");
+        return;
+    }
+    if (!last)
+        cursor_write(next, chunk->offset + chunk->size - 1, v->changes, 0, 0);
     rm.ReplyWithArray(ctx, 2);
     reply_text(ctx, next);
-    rm.ReplyWithStringBuffer(ctx, (const char *)data, n > size ? size : n);
-    server_give(data);
-    return RM_OK;
+    rm.ReplyWithStringBuffer(ctx, (const char *)chunk->data, chunk->filled - !last);
 }
 
 int command_save(struct rm_ctx *ctx, struct rm_string **argv, int argc)
@@ -45,7 +41,14 @@ int command_save(struct rm_ctx *ctx, struct rm_string **argv, int argc)
     struct opened o = key_open(ctx, argv[1], KEY_READ, NULL);
     if (o.wrong)
         return key_refuse(ctx, &o);
-    return o.value ? save(ctx, o.value, &c, size) : reply_code(ctx, WEIRNOKEY);
+    struct value *v = o.value;
+    if (!v)
+        return reply_code(ctx, WEIRNOKEY);
+    if (c.offset > 0 && c.version != v->changes)
+        return reply_error(ctx, WEIRRESTART,
+                           "the key has changed since the first chunk; restart at 0");
+    return transfer_chunk(ctx, argv, argc, v, (struct image_chunk){c.offset, size + 1, NULL, 0},
+                          reply_chunk);
 }
 
 /* ---- WEIR.LOAD ---- */

@@ -72,6 +72,15 @@ void server_give(void *block)
         rm.Free(block);
 }
 
+void *server_copy(const void *from, size_t size)
+{
+    void *block = rm.TryAlloc(size > 0 ? size : 1);
+
+    if (block && size > 0)
+        memcpy(block, from, size);
+    return block;
+}
+
 bool server_obeys(struct rm_ctx *ctx)
 {
     return rm.GetContextFlags(ctx) & (RM_CTX_REPLICATED | RM_CTX_LOADING | RM_CTX_ASYNC_LOADING);
@@ -185,29 +194,20 @@ int stats_register(struct rm_ctx *ctx)
 static const struct rm_info_version info_version = {
     1, sizeof(struct rm_history), sizeof(struct rm_key_spec), sizeof(struct rm_arg)};
 
-static const struct rm_key_spec first_read = {
-    .flags = RM_KEY_RO | RM_KEY_ACCESS,
-    .begin = RM_BEGIN_INDEX,
-    .from.index.position = 1,
-    .find = RM_FIND_RANGE,
-    .keys.range = {0, 1, 0},
-};
+/* One key at this position; or, if `counted`, as many keys after it as it says. */
+static struct rm_key_spec key_spec(uint64_t flags, int position, bool counted)
+{
+    struct rm_key_spec spec = {.flags = flags,
+                               .begin = RM_BEGIN_INDEX,
+                               .from.index.position = position,
+                               .find = counted ? RM_FIND_NUMBER : RM_FIND_RANGE};
 
-static const struct rm_key_spec first_changed = {
-    .flags = RM_KEY_RW | RM_KEY_ACCESS | RM_KEY_UPDATE,
-    .begin = RM_BEGIN_INDEX,
-    .from.index.position = 1,
-    .find = RM_FIND_RANGE,
-    .keys.range = {0, 1, 0},
-};
-
-static const struct rm_key_spec counted_read = {
-    .flags = RM_KEY_RO | RM_KEY_ACCESS,
-    .begin = RM_BEGIN_INDEX,
-    .from.index.position = 2,
-    .find = RM_FIND_NUMBER,
-    .keys.counted = {0, 1, 1},
-};
+    if (counted)
+        spec.keys.counted.first = spec.keys.counted.step = 1;
+    else
+        spec.keys.range.step = 1;
+    return spec;
+}
 
 struct command_doc {
     struct rm_arg args[ARGS_MAX + 1], parts[ARGS_MAX + 1][PARTS_MAX + 1];
@@ -280,9 +280,9 @@ static void describe_all(const struct module_command *c, struct command_doc *d)
 
 static int inform(struct rm_command *command, const struct module_command *c)
 {
-    struct rm_key_spec specs[3] = {c->keys == KEY_READ ? first_read : first_changed,
-                                   c->keys == KEYS_COUNTED ? counted_read : (struct rm_key_spec){0},
-                                   {0}};
+    const uint64_t reads = RM_KEY_RO | RM_KEY_ACCESS;
+    const uint64_t changes = RM_KEY_RW | RM_KEY_ACCESS | RM_KEY_UPDATE;
+    struct rm_key_spec specs[3] = {key_spec(c->keys == KEY_READ ? reads : changes, 1, false)};
     struct command_doc d;
     struct rm_command_info info = {
         .version = &info_version,
@@ -294,6 +294,8 @@ static int inform(struct rm_command *command, const struct module_command *c)
         .args = d.args,
     };
 
+    if (c->keys == KEYS_COUNTED)
+        specs[1] = key_spec(reads, 2, true);
     describe_all(c, &d);
     return rm.SetCommandInfo(command, &info);
 }

@@ -20,6 +20,9 @@ const char *server_find_calls(struct rm_ctx *ctx);
 void *server_take(size_t size);
 void server_give(void *block); /* NULL is allowed */
 
+/* A copy of some bytes, possibly none; NULL if there is no memory. */
+void *server_copy(const void *from, size_t size);
+
 /* Bytes of a block as the allocator counts them; 0 for NULL. */
 uint64_t server_bytes(void *block);
 
@@ -116,6 +119,15 @@ struct module_command {
      * together. */
     const char *arguments;
 };
+
+/* Define a command that calls a function, with the parameters ctx, argv, argc and others. */
+#define COMMAND(name, function, ...)                                                               \
+    int name(struct rm_ctx *ctx, struct rm_string **argv, int argc)                                \
+    {                                                                                              \
+        return function(ctx, argv, argc, __VA_ARGS__);                                             \
+    }
+
+#define LOCAL_COMMAND(...) static COMMAND(__VA_ARGS__)
 
 /* Register the commands of a list that ends with a NULL name, in an ACL category if the server
  * supports that. False if another module has registered one of them, or one cannot be described. */

@@ -28,18 +28,20 @@ static struct settings now = {
 static const char *dialects[] = {"redis", "valkey"};
 static const int dialect_values[] = {0, 1};
 
-/* Numbers of RedisBloom, by its names, with its limits. */
+/* Those of RedisBloom have its names and limits. */
 static const struct number_setting {
     const char *name;
     long long *value, min, max;
+    unsigned flags;
 } numbers[] = {
-    {"bf-initial-size", &now.bf_capacity, 1, 1LL << 30},
-    {"bf-expansion-factor", &now.bf_expansion, 0, 32768},
-    {"cf-initial-size", &now.cf_capacity, 2, 1LL << 40},
-    {"cf-bucket-size", &now.cf_bucket_size, 1, 255},
-    {"cf-max-iterations", &now.cf_moves, 1, 65535},
-    {"cf-expansion-factor", &now.cf_expansion, 0, 32768},
-    {"cf-max-expansions", &now.cf_max_filters, 1, 65535},
+    {"largest", &now.largest, 0, INT64_MAX, RM_CONFIG_MEMORY},
+    {"bf-initial-size", &now.bf_capacity, 1, 1LL << 30, RM_CONFIG_DEFAULT},
+    {"bf-expansion-factor", &now.bf_expansion, 0, 32768, RM_CONFIG_DEFAULT},
+    {"cf-initial-size", &now.cf_capacity, 2, 1LL << 40, RM_CONFIG_DEFAULT},
+    {"cf-bucket-size", &now.cf_bucket_size, 1, 255, RM_CONFIG_DEFAULT},
+    {"cf-max-iterations", &now.cf_moves, 1, 65535, RM_CONFIG_DEFAULT},
+    {"cf-expansion-factor", &now.cf_expansion, 0, 32768, RM_CONFIG_DEFAULT},
+    {"cf-max-expansions", &now.cf_max_filters, 1, 65535, RM_CONFIG_DEFAULT},
 };
 
 const struct settings *settings_now(void)
@@ -219,32 +221,25 @@ static int set_dialect_value(const char *name, int value, void *data, struct rm_
     return RM_OK;
 }
 
-static bool register_numbers(struct rm_ctx *ctx)
+int settings_register(struct rm_ctx *ctx)
 {
+    bool good = true;
+
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
         const struct number_setting *n = &numbers[i];
 
-        if (rm.RegisterNumericConfig(ctx, n->name, *n->value, RM_CONFIG_DEFAULT, n->min, n->max,
-                                     get_number_setting, set_number_setting, NULL,
-                                     n->value) != RM_OK)
-            return false;
+        good = good && rm.RegisterNumericConfig(ctx, n->name, *n->value, n->flags, n->min, n->max,
+                                                get_number_setting, set_number_setting, NULL,
+                                                n->value) == RM_OK;
     }
-    return true;
-}
-
-int settings_register(struct rm_ctx *ctx)
-{
-    if (rm.RegisterStringConfig(ctx, "default", now.spec, RM_CONFIG_DEFAULT, get_spec,
+    if (!good ||
+        rm.RegisterStringConfig(ctx, "default", now.spec, RM_CONFIG_DEFAULT, get_spec,
                                 set_spec_string, NULL, NULL) != RM_OK ||
         rm.RegisterStringConfig(ctx, "bf-error-rate", "0.01", RM_CONFIG_DEFAULT, get_error_rate,
                                 set_error_rate, NULL, NULL) != RM_OK ||
-        rm.RegisterNumericConfig(ctx, "largest", now.largest, RM_CONFIG_MEMORY, 0, INT64_MAX,
-                                 get_number_setting, set_number_setting, NULL,
-                                 &now.largest) != RM_OK ||
         rm.RegisterEnumConfig(ctx, "dialect", now.dialect, RM_CONFIG_DEFAULT, dialects,
                               dialect_values, 2, get_dialect, set_dialect_value, NULL,
-                              NULL) != RM_OK ||
-        !register_numbers(ctx))
+                              NULL) != RM_OK)
         return RM_ERR;
     return rm.LoadConfigs(ctx);
 }

@@ -113,7 +113,8 @@ static bool write(const struct value *v, weir_sink sink, void *context)
         put_bytes(&head, e->item, e->item ? e->size : 0);
     }
     return put_part(&head, PART_TOP, sink, context) &&
-           weir_sketch_save_stream(t->s, sink, context, NULL) == WEIR_OK;
+           (image_passes(sink, context, weir_sketch_saved_size(t->s)) ||
+            weir_sketch_save_stream(t->s, sink, context, NULL) == WEIR_OK);
 }
 
 static bool read_kept(struct weir_bytes *in, struct kept *e)
@@ -318,9 +319,7 @@ static bool copy_cells(struct top *t, const struct top *from)
 {
     if (from->s)
         return (t->s = weir_sketch_clone(from->s, NULL));
-    if ((t->buckets = rm.TryAlloc(8 * t->width * t->depth)))
-        memcpy(t->buckets, from->buckets, 8 * t->width * t->depth);
-    return t->buckets;
+    return (t->buckets = server_copy(from->buckets, 8 * t->width * t->depth));
 }
 
 static struct value *copy(const struct value *v)
@@ -334,12 +333,8 @@ static struct value *copy(const struct value *v)
         const struct kept *e = &from->heap[i];
 
         t->heap[i] = *e;
-        if (e->item) {
-            t->heap[i].item = rm.TryAlloc(e->size ? e->size : 1);
-            good = t->heap[i].item;
-        }
-        if (good && e->item)
-            memcpy(t->heap[i].item, e->item, e->size);
+        if (e->item)
+            good = (t->heap[i].item = server_copy(e->item, e->size));
     }
     if (good) {
         t->is.family = from->is.family;

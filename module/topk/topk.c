@@ -159,15 +159,8 @@ static int ask(struct rm_ctx *ctx, struct rm_string **argv, int argc, bool count
     return RM_OK;
 }
 
-static int topk_query(struct rm_ctx *ctx, struct rm_string **argv, int argc)
-{
-    return ask(ctx, argv, argc, false);
-}
-
-static int topk_count(struct rm_ctx *ctx, struct rm_string **argv, int argc)
-{
-    return ask(ctx, argv, argc, true);
-}
+LOCAL_COMMAND(topk_query, ask, false)
+LOCAL_COMMAND(topk_count, ask, true)
 
 /* ---- lists ---- */
 

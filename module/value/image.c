@@ -1,6 +1,7 @@
 /* image.c - see image.h: images from pieces, chunks of images, bodies of parts. */
 #include "value/image.h"
 #include "server/server.h"
+#include "value/job.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -132,13 +133,14 @@ struct value *image_read(const struct family *family, struct image_in *in, struc
 
 struct window {
     uint64_t skip;
-    uint8_t *data;
-    size_t size, filled;
+    struct image_chunk *chunk;
+    bool quick, slow; /* slow: it would have read a whole large filter */
 };
 
 static bool window_sink(void *context, const void *data, size_t size)
 {
     struct window *w = context;
+    struct image_chunk *c = w->chunk;
     const uint8_t *from = data;
 
     if (size <= w->skip) {
@@ -148,23 +150,26 @@ static bool window_sink(void *context, const void *data, size_t size)
     from += w->skip;
     size -= w->skip;
     w->skip = 0;
-    size_t n = w->size - w->filled < size ? w->size - w->filled : size;
-    memcpy(w->data + w->filled, from, n);
-    w->filled += n;
-    return w->filled < w->size;
+    size_t n = c->size - c->filled < size ? c->size - c->filled : size;
+    memcpy(c->data + c->filled, from, n);
+    c->filled += n;
+    return c->filled < c->size;
 }
 
-size_t image_chunk(const struct value *v, uint64_t offset, size_t size, uint8_t **data)
+bool image_fill(const struct value *v, struct image_chunk *chunk, bool quick)
 {
-    struct window w = {.skip = offset, .size = size, .data = rm.TryAlloc(size)};
+    struct window w = {.skip = chunk->offset, .chunk = chunk, .quick = quick};
 
-    uint64_t start = stats_start();
-
-    *data = w.data;
-    if (w.data)
+    chunk->filled = 0;
+    chunk->data = rm.TryAlloc(chunk->size);
+    if (chunk->data)
         v->family->write(v, window_sink, &w);
-    stats_stop(start);
-    return w.filled;
+    if (!w.slow)
+        return true;
+    server_give(chunk->data);
+    chunk->data = NULL;
+    chunk->filled = 0;
+    return false;
 }
 
 static bool count_sink(void *context, const void *data, size_t size)
@@ -179,10 +184,16 @@ bool image_passes(weir_sink sink, void *context, uint64_t size)
 
     if (sink == count_sink)
         return count_sink(context, NULL, size);
-    if (sink != window_sink || w->skip < size)
+    if (sink != window_sink)
         return false;
-    w->skip -= size;
-    return true;
+    if (w->skip >= size) {
+        w->skip -= size;
+        return true;
+    }
+    /* 8 bytes of checksum per MiB, and the padding of body and checksums */
+    uint64_t tail = size / PIECE * 8 + 128, end = w->skip + w->chunk->size - w->chunk->filled;
+    w->slow = w->slow || (w->quick && size > JOB_SMALL && end > size - tail);
+    return w->slow;
 }
 
 static uint64_t lines(uint64_t size)

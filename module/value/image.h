@@ -58,9 +58,16 @@ void image_digest(const struct value *v, struct rm_digest *digest);
 
 /* ---- chunks ---- */
 
-/* Write bytes of the image from offset on to *data, in server memory: at most size, fewer at the
- * end. *data is NULL if out of memory. */
-size_t image_chunk(const struct value *v, uint64_t offset, size_t size, uint8_t **data);
+struct image_chunk {
+    uint64_t offset;
+    size_t size;   /* maximum */
+    uint8_t *data; /* in server memory, owned by the caller; NULL if out of memory */
+    size_t filled; /* less than size at the end */
+};
+
+/* Fill the chunk of an image. False, and nothing is filled, if `quick` and that would read a whole
+ * large filter, because its checksums are in the chunk. */
+bool image_fill(const struct value *v, struct image_chunk *chunk, bool quick);
 
 /* For a family's write(): true if the sink skips the next size bytes, so that they need not be
  * computed. */

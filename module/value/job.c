@@ -60,7 +60,7 @@ static bool is_unchanged(struct rm_ctx *ctx, struct rm_string **argv, const stru
 static int reply(struct rm_ctx *ctx, struct rm_string **argv, int argc)
 {
     struct job *job = rm.GetBlockedClientPrivateData(ctx);
-    bool same = !(rm.GetContextFlags(ctx) & RM_CTX_REPLICA);
+    bool same = job->reads || !(rm.GetContextFlags(ctx) & RM_CTX_REPLICA);
     uint64_t start;
 
     for (size_t i = 0; i < job->n; i++)

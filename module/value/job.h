@@ -37,6 +37,7 @@ struct job {
     /* Free what finish() did not use; may be NULL. */
     void (*discard)(struct job *job);
 
+    bool reads; /* it changes no key, so a replica may finish it */
     bool threaded;
     struct rm_blocked *client;
     struct job_input *inputs;

@@ -269,6 +269,59 @@ int transfer_finish(struct rm_ctx *ctx, struct rm_string **argv, struct value_lo
     return reply_code(ctx, WEIRMEMORY);
 }
 
+/* ---- for WEIR.SAVE and SCANDUMP ---- */
+
+struct chunk_job {
+    struct job is;
+    const struct value *v;
+    struct image_chunk chunk;
+    void (*reply)(struct rm_ctx *ctx, const struct value *v, const struct image_chunk *chunk);
+};
+
+static void run_chunk(struct job *job)
+{
+    struct chunk_job *j = (struct chunk_job *)job;
+
+    image_fill(j->v, &j->chunk, false);
+}
+
+static void finish_chunk(struct rm_ctx *ctx, struct rm_string **argv, int argc, struct job *job)
+{
+    struct chunk_job *j = (struct chunk_job *)job;
+
+    j->reply(ctx, j->v, &j->chunk);
+}
+
+static void discard_chunk(struct job *job)
+{
+    server_give(((struct chunk_job *)job)->chunk.data);
+}
+
+int transfer_chunk(struct rm_ctx *ctx, struct rm_string **argv, int argc, struct value *v,
+                   struct image_chunk chunk,
+                   void (*reply)(struct rm_ctx *ctx, const struct value *v,
+                                 const struct image_chunk *chunk))
+{
+    struct chunk_job *j;
+
+    if (image_fill(v, &chunk, true)) {
+        reply(ctx, v, &chunk);
+        server_give(chunk.data);
+        return RM_OK;
+    }
+    if (!(j = job_open(ctx, sizeof *j, 1)))
+        return RM_OK;
+    j->is.run = run_chunk;
+    j->is.finish = finish_chunk;
+    j->is.discard = discard_chunk;
+    j->is.reads = true;
+    j->v = v;
+    j->chunk = chunk;
+    j->reply = reply;
+    job_add_input(&j->is, 1, v);
+    return job_start(ctx, argv, argc, &j->is, v->bytes);
+}
+
 /* ---- cursors ---- */
 
 void cursor_write(char text[CURSOR_SIZE], uint64_t offset, uint64_t version, uint64_t total,

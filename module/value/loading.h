@@ -37,6 +37,14 @@ int transfer_finish(struct rm_ctx *ctx, struct rm_string **argv, struct value_lo
 /* Does LARGEST allow a client to load this many bytes? */
 bool transfer_fits(struct rm_ctx *ctx, uint64_t bytes);
 
+/* ---- for WEIR.SAVE and SCANDUMP ---- */
+
+/* Fill a chunk and reply with it, in a thread if that takes long. The key is argv[1]. */
+int transfer_chunk(struct rm_ctx *ctx, struct rm_string **argv, int argc, struct value *v,
+                   struct image_chunk chunk,
+                   void (*reply)(struct rm_ctx *ctx, const struct value *v,
+                                 const struct image_chunk *chunk));
+
 /* ---- cursors
  *
  * The cursor of WEIR.SAVE and WEIR.LOAD is "OFFSET-VERSION": the bytes up to the end of the chunk,

@@ -360,44 +360,42 @@ static struct weir_options handle_begin(uint64_t most)
     return (struct weir_options){sizeof(struct weir_options), {take, give, NULL}, most};
 }
 
+static enum weir_status handle_end(enum weir_status status, uint64_t *bytes)
+{
+    *bytes = balance;
+    return status;
+}
+
 enum weir_status filter_open(weir_filter **out, const char *spec, uint64_t most, uint64_t *bytes,
                              struct weir_error *error)
 {
     struct weir_options options = handle_begin(most);
-    enum weir_status status = weir_open_with(out, spec, &options, error);
 
-    *bytes = balance;
-    return status;
+    return handle_end(weir_open_with(out, spec, &options, error), bytes);
 }
 
 enum weir_status filter_load(weir_filter **out, weir_source source, void *context, uint64_t most,
                              uint64_t *bytes, struct weir_error *error)
 {
     struct weir_options options = handle_begin(most);
-    enum weir_status status = weir_load_stream(out, source, context, &options, error);
 
-    *bytes = balance;
-    return status;
+    return handle_end(weir_load_stream(out, source, context, &options, error), bytes);
 }
 
 enum weir_status sketch_open(weir_sketch **out, const char *spec, uint64_t most, uint64_t *bytes,
                              struct weir_error *error)
 {
     struct weir_options options = handle_begin(most);
-    enum weir_status status = weir_sketch_open_with(out, spec, &options, error);
 
-    *bytes = balance;
-    return status;
+    return handle_end(weir_sketch_open_with(out, spec, &options, error), bytes);
 }
 
 enum weir_status sketch_load(weir_sketch **out, const void *data, size_t size, uint64_t most,
                              uint64_t *bytes, struct weir_error *error)
 {
     struct weir_options options = handle_begin(most);
-    enum weir_status status = weir_sketch_load_buffer(out, data, size, NULL, &options, error);
 
-    *bytes = balance;
-    return status;
+    return handle_end(weir_sketch_load_buffer(out, data, size, NULL, &options, error), bytes);
 }
 
 bool sketch_has_spec(const weir_sketch *s, const char *spec)

@@ -78,6 +78,34 @@ def test_load_of_a_large_filter(pair):
     assert r("EXISTS", "bad") == s("EXISTS", "bad") == 0
 
 
+@pytest.mark.parametrize("family, key_made", [("BF", ["BF.RESERVE", "a", .01, 20_000_000]), ("CF", ["CF.RESERVE", "a", 10_000_000])])
+def test_dump_of_a_large_filter(pair, family, key_made):
+    """The chunk with the checksums is made in a thread."""
+    _, r, s = pair
+    r(*key_made)
+    r(family + ".INSERT", "a", "ITEMS", *items("a"))
+    iterator = 0
+    while True:
+        iterator, data = r(family + ".SCANDUMP", "a", iterator)
+        if iterator == 0:
+            break
+        assert r(family + ".LOADCHUNK", "b", iterator, data) == "OK"
+    assert r(family + ".MEXISTS", "b", *items("a")) == [1] * 200
+    assert b"weir_background_jobs:2" in r("INFO", "weir_stats"), "the chunk, and loading the last one"
+    assert r("DEBUG", "DIGEST-VALUE", "a") == r("DEBUG", "DIGEST-VALUE", "b")
+    assert alike(r, s, "a", "b")
+    assert saved(s, "a") == saved(r, "a"), "a replica can be saved too"
+
+
+def saved(client, key):
+    cursor, data = b"0", b""
+    while True:
+        cursor, chunk = client("WEIR.SAVE", key, cursor, "CHUNK", 16 << 20)
+        data += chunk
+        if cursor == b"0":
+            return data
+
+
 def during(master, command, others):
     """Send a long command, and the others while it runs; the replies of both."""
     one, two = master.client(), master.client()

@@ -1,7 +1,7 @@
 """WEIR.SAVE and WEIR.LOAD: values in chunks, as files of weir."""
-import time
 import os
 import subprocess
+import time
 
 import pytest
 from conftest import refused
@@ -162,4 +162,5 @@ def test_the_server_counts_every_byte(r):
     while used() - before < 60 << 20:  # a thread copies the value
         time.sleep(.01)
     r("DEL", "f", "g")
-    assert used() - before < 1 << 20
+    while used() - before > 1 << 20:
+        time.sleep(.01)
