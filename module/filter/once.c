@@ -26,7 +26,7 @@ struct producer {
 struct once {
     uint64_t floor; /* above every number of an evicted producer; 0: none was evicted */
     uint64_t clock;
-    uint64_t bytes; /* of memory */
+    uint64_t bytes; /* of memory, as the allocator counts it, without this structure */
     uint32_t n;
     struct producer *list[PRODUCERS];
 };
@@ -88,12 +88,12 @@ static size_t bytes_of(uint32_t n)
     return n / 8 + 1;
 }
 
-static size_t memory_of(const struct producer *p)
+static uint64_t memory_of(struct producer *p)
 {
-    size_t bytes = sizeof *p;
+    uint64_t bytes = server_bytes(p);
 
     for (uint32_t i = 0; i < p->count; i++)
-        bytes += bytes_of(p->answers[i].n);
+        bytes += server_bytes(p->answers[i].bits);
     return bytes;
 }
 
@@ -126,11 +126,13 @@ static struct producer *new_producer(struct weir_bytes name)
     return p;
 }
 
-static void insert(struct producer *p, struct answer a)
+static void insert(struct once *o, struct producer *p, struct answer a)
 {
     uint32_t at;
 
+    o->bytes += server_bytes(a.bits);
     if (p->count == NUMBERS) {
+        o->bytes -= server_bytes(p->answers[0].bits);
         server_give(p->answers[0].bits);
         memmove(&p->answers[0], &p->answers[1], (NUMBERS - 1) * sizeof a);
         p->count--;
@@ -155,12 +157,12 @@ uint8_t *once_begin(struct once **o, const struct once_command *c)
         server_give(known ? NULL : p);
         return NULL;
     }
-    (*o)->bytes -= known ? memory_of(p) : 0;
-    if (!known)
+    if (!known) {
         *place(*o) = p;
+        (*o)->bytes += server_bytes(p);
+    }
     p->used = ++(*o)->clock;
-    insert(p, a);
-    (*o)->bytes += memory_of(p);
+    insert(*o, p, a);
     return a.bits;
 }
 

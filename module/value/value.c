@@ -92,10 +92,10 @@ static size_t memory(struct rm_key_options *ctx, const void *value, size_t sampl
     return value_contents((struct value *)value)->bytes;
 }
 
-/* A server frees a value in the background if the effort is above 64. */
+/* The server frees a value in the background if the effort is above 64, or 0. */
 static size_t effort(struct rm_key_options *ctx, const void *value)
 {
-    return memory(ctx, value, 0) / 4096;
+    return 1 + memory(ctx, value, 0) / 4096;
 }
 
 static void account(struct value *v)

@@ -164,3 +164,14 @@ def test_the_server_counts_every_byte(r):
     r("DEL", "f", "g")
     while used() - before > 1 << 20:
         time.sleep(.01)
+
+
+def test_kept_replies_are_counted(r):
+    used = lambda: int(dict(x.split(b":") for x in r("INFO", "memory").split(b"\r\n") if b":" in x)[b"used_memory"])
+    before = used()
+    r("WEIR.CREATE", "f", "memory=64K")
+    for i in range(1000):
+        for number in range(1 + i % 20):
+            r("WEIR.OBSERVE", "f", "ONCE", f"producer {i}", number, *range(20 * (i % 9)), "x")
+    buffers = 64 << 10  # of this client
+    assert used() - before - buffers < 1.05 * r("MEMORY", "USAGE", "f") < 1.1 * (used() - before)
