@@ -124,8 +124,8 @@ uint64_t chain_buckets(const struct chain *c);
 
 extern const struct family family_imported_bloom, family_imported_cuckoo;
 
-/* An empty chain of one of these families; NULL if out of memory. */
-struct value *import_open(const struct family *family);
+/* Set what all chains from RedisBloom have. */
+void import_begin(struct chain *c, bool cuckoo);
 
 /* Append a filter. `cells` is owned by the chain afterwards; NULL allocates zeroed cells. */
 bool import_append(struct chain *c, struct link link);

@@ -281,10 +281,14 @@ static int loaded(struct rm_ctx *ctx, struct rm_string *name, struct value *v)
 static int load_import_head(struct rm_ctx *ctx, struct rm_string **argv, bool cuckoo)
 {
     struct weir_bytes head = arg_bytes(argv[3]);
-    struct chain *c =
-        (struct chain *)import_open(cuckoo ? &family_imported_cuckoo : &family_imported_bloom);
+    struct chain *c = server_take(sizeof *c);
     bool bad = false;
 
+    if (c) {
+        c->is.family = cuckoo ? &family_imported_cuckoo : &family_imported_bloom;
+        c->is.bytes = server_bytes(c);
+        import_begin(c, cuckoo);
+    }
     if (c && (cuckoo ? read_cuckoo_head : read_bloom_head)(c, head, server_limit(ctx), &bad) &&
         type_of(c->is.family)) {
         value_put(ctx, argv[1], &c->is);

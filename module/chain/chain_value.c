@@ -188,6 +188,7 @@ static bool pass_bloom(struct archive *a, struct value *v)
     struct chain *c = (struct chain *)v;
     uint64_t n = c->n, items = c->items;
 
+    import_begin(c, false);
     archive_number(a, &items);
     archive_number(a, &n);
     archive_number(a, &c->options);
@@ -228,6 +229,7 @@ static bool pass_cuckoo(struct archive *a, struct value *v)
     struct chain *c = (struct chain *)v;
     uint64_t n = c->n;
 
+    import_begin(c, true);
     archive_number(a, &n);
     archive_number(a, &c->asked);
     archive_number(a, &c->items);
@@ -312,8 +314,7 @@ static bool move(struct value *v, struct rm_defrag *ctx, unsigned long *cursor)
 #define OWN_FAMILY(name, ...)                                                                      \
     CHAIN_FAMILY(name, .encoding = IMAGE_ENCODING, .write = write, .read = read, __VA_ARGS__)
 #define IMPORTED_FAMILY(name, ...)                                                                 \
-    CHAIN_FAMILY(name, .encoding = 4, .write = archive_write, .read = archive_read,                \
-                 .open = import_open, __VA_ARGS__)
+    CHAIN_FAMILY(name, .encoding = 4, .write = archive_write, .read = archive_read, __VA_ARGS__)
 
 OWN_FAMILY(family_bloom, .type = "weirbloom", .part = PART_BLOOM,
            .imported = &family_imported_bloom);

@@ -22,21 +22,14 @@ enum { NO_ROUND = 1, FORCE_64 = 4, NO_SCALING = 8, OPTIONS_MAX = 15 };
 #define LINK_BLOOM 64
 #define LINK_CUCKOO 16
 
-/* ---- opening ---- */
-
-struct value *import_open(const struct family *family)
+void import_begin(struct chain *c, bool cuckoo)
 {
-    struct chain *c = server_take(sizeof *c);
-
-    if (!c)
-        return NULL;
-    c->is.family = family;
-    c->cuckoo = family == &family_imported_cuckoo;
+    c->cuckoo = cuckoo;
     c->imported = true;
     c->tightening = 0.5;
-    c->is.bytes = server_bytes(c);
-    return &c->is;
 }
+
+/* ---- sizes ---- */
 
 bool import_check(const struct chain *c, const struct link *l)
 {

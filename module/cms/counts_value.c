@@ -293,21 +293,11 @@ static bool pass(struct archive *a, struct value *v)
     return archive_block(a, &c->cells, 4 * cells);
 }
 
-static struct value *open_imported(const struct family *family)
-{
-    struct counts_value *c = server_take(sizeof *c);
-
-    if (!c)
-        return NULL;
-    c->is.family = family;
-    return &c->is;
-}
-
 static void complete(struct value *v)
 {
     struct counts_value *c = (struct counts_value *)v;
 
-    c->is.bytes = server_bytes(c) + server_bytes(c->cells);
+    c->is.bytes += server_bytes(c->cells);
 }
 
 /* ---- copies and memory ---- */
@@ -353,4 +343,4 @@ COUNTS_FAMILY(family_counts, .type = "weircount", .part = PART_COUNTS, .encoding
               .write = write, .read = read, .imported = &family_imported_counts);
 COUNTS_FAMILY(family_imported_counts, .type = "CMSk-TYPE", .write = archive_write,
               .read = archive_read, .pass = pass, .part = PART_IMPORTED_COUNTS,
-              .open = open_imported, .complete = complete, .move = move);
+              .complete = complete, .move = move);

@@ -292,22 +292,11 @@ static bool pass(struct archive *a, struct value *v)
     return a->reading ? read_heap(a, t) : write_heap(a, t);
 }
 
-static struct value *open_imported(const struct family *family)
-{
-    struct top *t = server_take(sizeof *t);
-
-    if (!t)
-        return NULL;
-    t->is.family = family;
-    return &t->is;
-}
-
 static void complete(struct value *v)
 {
     struct top *t = (struct top *)v;
 
-    t->is.bytes =
-        server_bytes(t) + server_bytes(t->heap) + server_bytes(t->index) + server_bytes(t->buckets);
+    t->is.bytes += server_bytes(t->heap) + server_bytes(t->index) + server_bytes(t->buckets);
     for (uint64_t i = 0; i < t->k; i++)
         t->is.bytes += t->heap[i].item ? top_item_bytes(t->heap[i].size) : 0;
     top_index(t);
@@ -384,4 +373,4 @@ static bool move(struct value *v, struct rm_defrag *ctx, unsigned long *cursor)
 TOP_FAMILY(family_top, .type = "weir-topk", .part = PART_TOP, .encoding = IMAGE_ENCODING,
            .write = write, .read = read, .imported = &family_imported_top);
 TOP_FAMILY(family_imported_top, .type = "TopK-TYPE", .write = archive_write, .read = archive_read,
-           .pass = pass, .part = PART_IMPORTED_TOP, .open = open_imported, .complete = complete);
+           .pass = pass, .part = PART_IMPORTED_TOP, .complete = complete);

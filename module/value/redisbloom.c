@@ -176,15 +176,18 @@ bool archive_write(const struct value *v, weir_sink sink, void *context)
 
 static struct value *read_value(const struct family *f, struct archive *a)
 {
-    struct value *v = f->open(f);
+    struct value *v = server_take(f->size);
 
-    if (v && f->pass(a, v) && a->numbers.size == 0) {
+    if (!v)
+        return NULL;
+    v->family = f;
+    v->bytes = server_bytes(v);
+    if (f->pass(a, v) && a->numbers.size == 0) {
         if (f->complete)
             f->complete(v);
         return v;
     }
-    if (v)
-        f->free(v);
+    f->free(v);
     return NULL;
 }
 

@@ -55,9 +55,8 @@ struct family {
     uint32_t part; /* the first of an image; 0: any other */
 
     /* In a family of RedisBloom: its fields (redisbloom.h), which write() and read() and an RDB
-     * contain; an empty value; and its completion after reading. */
+     * contain, and the completion of a value after reading. */
     bool (*pass)(struct archive *a, struct value *v);
-    struct value *(*open)(const struct family *family);
     void (*complete)(struct value *v);
 
     /* Write commands to an AOF; NULL: WEIR.LOAD with the image. */
