@@ -56,7 +56,7 @@ uint64_t items_print(const struct items *items);
 
 /* Create the filter of a missing key from a spec, and replicate it. NULL after an error reply. */
 struct filter_value *filter_create(struct rm_ctx *ctx, struct rm_string *name,
-                                   struct weir_bytes spec);
+                                   struct weir_bytes text);
 
 int command_observe(struct rm_ctx *ctx, struct rm_string **argv, int argc);
 int command_merge(struct rm_ctx *ctx, struct rm_string **argv, int argc);

@@ -220,3 +220,21 @@ def test_transactions_and_scripts(start):
     assert digests(s) == digests(r)
     refused(s, "WEIR.OBSERVE", "f", "x", saying="READONLY")
     assert s("WEIR.ASK", "f", "d", "x") == [1, 0]
+
+
+@pytest.mark.parametrize("reserve", [["CF.RESERVE", "k", 700, "EXPANSION", 0], ["CF.RESERVE", "k", 64, "EXPANSION", 2]])
+def test_replicas_get_the_items_that_were_added(start, reserve):
+    """One command with several batches of items, of which some exist and some find the filter full."""
+    master, replica = start(), start("LARGEST", "0")
+    r, s = master.client(), replica.client()
+    s("REPLICAOF", "127.0.0.1", master.port)
+    while b"master_link_status:up" not in s("INFO", "replication"):
+        time.sleep(.02)
+    items = [i * i % 1009 for i in range(2000)]
+    r("CONFIG", "SET", "weir.cf-max-expansions", 3)
+    r(*reserve)
+    replies = [r("CF.INSERTNX", "k", "ITEMS", *items), r("CF.INSERT", "k", "ITEMS", *items)]
+    assert set(replies[0]) | set(replies[1]) == {-1, 0, 1}
+    r("WAIT", 1, 60000)
+    assert r("CF.INFO", "k") == s("CF.INFO", "k")
+    assert r("DEBUG", "DIGEST-VALUE", "k") == s("DEBUG", "DIGEST-VALUE", "k")
