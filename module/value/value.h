@@ -104,8 +104,9 @@ void value_release(struct value *v);
 void value_lock(struct value *v);
 void value_unlock(struct value *v);
 
-/* ---- keys: the server's handle of a key is closed before these return, its value stays valid ----
- */
+/* ---- keys
+ *
+ * The server's handle of a key is closed before these return. The value stays valid. ---- */
 
 struct opened {
     void *value; /* of the requested family, or NULL */
