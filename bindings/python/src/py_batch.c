@@ -190,7 +190,7 @@ static PyType_Spec verdicts_spec = {"weir.Verdicts", sizeof(struct verdicts_obje
 
 bool batch_add(PyObject *module)
 {
-    verdicts_type = type_add(module, &verdicts_spec, "Verdicts");
+    verdicts_type = type_add(module, &verdicts_spec, "Verdicts", NULL);
     return verdicts_type != NULL;
 }
 

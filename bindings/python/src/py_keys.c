@@ -170,73 +170,32 @@ static bool read_text(PyObject *o, struct text_room *r, struct weir_bytes *out)
 
 int is_missing(PyObject *o)
 {
-    PyObject *name, *differs;
+    PyObject *answer;
     int missing = o == Py_None;
 
     if (missing || PyBytes_Check(o) || PyUnicode_Check(o) || PyLong_Check(o))
         return missing;
-    if (PyFloat_Check(o))
-        return PyFloat_AsDouble(o) != PyFloat_AsDouble(o);
-    name = PyType_GetName(Py_TYPE(o));
-    if (!name)
-        return -1;
-    missing = PyUnicode_CompareWithASCIIString(name, "NAType") == 0 ||
-              PyUnicode_CompareWithASCIIString(name, "NaTType") == 0;
-    /* numpy.float32("nan") and numpy.datetime64("NaT") are unequal to themselves. */
-    if (!missing && (PyUnicode_CompareWithASCIIString(name, "datetime64") == 0 ||
-                     PyUnicode_CompareWithASCIIString(name, "float32") == 0 ||
-                     PyUnicode_CompareWithASCIIString(name, "float16") == 0)) {
-        differs = PyObject_RichCompare(o, o, Py_NE);
-        missing = differs ? PyObject_IsTrue(differs) : -1;
-        Py_XDECREF(differs);
-    }
-    Py_DECREF(name);
+    answer = support_call("is_missing", "(O)", o);
+    missing = answer ? answer == Py_True : -1;
+    Py_XDECREF(answer);
     return missing;
 }
 
-static bool has_attribute(PyObject *o, const char *name)
+/* Raise TypeError for an object that is not a key; at: its position in a batch, or -1. */
+static void refuse(PyObject *o, Py_ssize_t at)
 {
-    PyObject *value = PyObject_GetAttrString(o, name);
-
-    if (!value)
-        PyErr_Clear();
-    Py_XDECREF(value);
-    return value != NULL;
+    support_call("refuse_key", "(On)", o, at);
 }
 
-/* Whether an object is numpy's datetime64 or timedelta64. */
+/* Whether an object is numpy's datetime64 or timedelta64, whose buffer has bytes. */
 static bool is_numpy_time(PyObject *o)
 {
     PyObject *name = PyType_GetName(Py_TYPE(o));
     bool is_time = name && (PyUnicode_CompareWithASCIIString(name, "datetime64") == 0 ||
                             PyUnicode_CompareWithASCIIString(name, "timedelta64") == 0);
 
-    if (!name)
-        PyErr_Clear();
     Py_XDECREF(name);
     return is_time;
-}
-
-static const char *how_to_fix(PyObject *o)
-{
-    if (PyFloat_Check(o) || PyBool_Check(o))
-        return "; convert it with int() or str()";
-    if (o == Py_None)
-        return "; drop missing values";
-    if (is_numpy_time(o) || has_attribute(o, "isoformat"))
-        return "; pass a time as time=, or convert it with str()";
-    return PySequence_Check(o) ? "; observe_many() takes several keys" : "";
-}
-
-/* Raise TypeError for an object that is not a key; `where` precedes the text. */
-static void refuse(PyObject *o, const char *where)
-{
-    PyObject *name = PyType_GetName(Py_TYPE(o));
-
-    if (name)
-        PyErr_Format(PyExc_TypeError, "%sa key is bytes, str or int, not %U%s", where, name,
-                     how_to_fix(o));
-    Py_XDECREF(name);
 }
 
 /* Whether an object is an integer: int or a numpy scalar, but not bool and not an array. */
@@ -322,7 +281,7 @@ bool key_read(PyObject *o, struct text_room *room, struct key_view *key)
         return true;
     }
     if (!PyErr_Occurred())
-        refuse(o, "");
+        refuse(o, -1);
     return false;
 }
 
@@ -422,7 +381,7 @@ static bool classify(struct key_source *s, PyObject *keys, PyObject *size)
     if (s->is_padded || is_opaque(b))
         return true;
     if (s->type.size && b->ndim == 1 &&
-        (b->itemsize > 1 || s->is_array || has_attribute(keys, "typecode"))) {
+        (b->itemsize > 1 || s->is_array || PyObject_HasAttrString(keys, "typecode"))) {
         s->form = KEYS_INTEGERS;
         return true;
     }
@@ -511,20 +470,6 @@ static PyObject *item_at(const struct key_source *s, Py_ssize_t i)
     return s->is_list ? PyList_GetItem(s->sequence, i) : PyTuple_GetItem(s->sequence, i);
 }
 
-static void refuse_item(PyObject *o, Py_ssize_t i, int missing)
-{
-    char where[48];
-
-    PyOS_snprintf(where, sizeof where, "keys[%lld]: ", (long long)i);
-    if (missing)
-        PyErr_Format(PyExc_TypeError,
-                     "%s%R is a missing value; drop missing values (dropna()), or use skipna=True "
-                     "where it is accepted",
-                     where, o);
-    else
-        refuse(o, where);
-}
-
 /* Check the types of all items, before any is recorded. */
 static bool check_items(const struct key_source *s)
 {
@@ -549,7 +494,7 @@ static bool check_items(const struct key_source *s)
             ok = true;
         }
         if (missing >= 0 && !ok && !PyErr_Occurred())
-            refuse_item(o, i, missing);
+            refuse(o, i);
         Py_DECREF(o);
         if (!ok)
             return false;
@@ -574,35 +519,16 @@ static bool open_items(struct key_source *s, PyObject *keys)
     return s->iterator != NULL;
 }
 
-/* A new reference: the numpy array of a pandas column, or the object itself. */
-static PyObject *array_of(struct key_source *s, PyObject *keys)
-{
-    if (PyList_CheckExact(keys) || PyTuple_CheckExact(keys) || PyBytes_Check(keys))
-        return Py_NewRef(keys);
-    if (PyUnicode_Check(keys)) {
-        PyErr_SetString(PyExc_TypeError,
-                        "a str is one key; a batch is an iterable of keys, or an array");
-        return NULL;
-    }
-    if (has_attribute(keys, "__dataframe__")) {
-        PyErr_SetString(PyExc_TypeError, "a DataFrame is not a batch of keys; pass one of its "
-                                         "columns: observe_many(df[\"id\"])");
-        return NULL;
-    }
-    s->is_array = has_attribute(keys, "__array__");
-    return s->is_array && !PyObject_CheckBuffer(keys) ? PyObject_CallMethod(keys, "__array__", NULL)
-                                                      : Py_NewRef(keys);
-}
-
 bool key_source_open(struct key_source *s, PyObject *keys, PyObject *size, bool skips_missing)
 {
-    PyObject *array;
+    bool is_plain = PyList_CheckExact(keys) || PyTuple_CheckExact(keys) || PyBytes_Check(keys);
+    PyObject *array = is_plain ? Py_NewRef(keys) : support_call("array_of", "(O)", keys);
     int opened;
 
     memset(s, 0, sizeof *s);
     s->skips_missing = skips_missing;
+    s->is_array = array && !is_plain && PyObject_HasAttrString(keys, "__array__");
     text_room_open(&s->room);
-    array = array_of(s, keys);
     opened = array ? open_buffer(s, array, size) : -1;
     if (opened == 0 && size != Py_None) {
         PyErr_SetString(PyExc_TypeError, "size= is for a buffer of keys that are all of one size");

@@ -1,15 +1,11 @@
 /* py_sketch.c - weir.Sketch: how many times does a key occur? */
 #include "binding.h"
 
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-#include <structmember.h>
 #include <weir/sketch.h>
 
 #define CHUNK 4096
-
-static PyTypeObject *estimate_type, *heavy_type, *stats_type;
 
 /* ---- opened and loaded ---- */
 
@@ -19,21 +15,14 @@ struct handle_class sketch_class = {
     .name = "Sketch",
     .what = "sketch",
     .closed = "this sketch is closed",
+    .arguments = "open_sketch",
     .parts = 1u << WEIR_PART_COUNTS | 1u << WEIR_PART_TOP,
     HANDLE_INIT,
 };
 
 static PyObject *new_sketch(PyTypeObject *type, PyObject *args, PyObject *named)
 {
-    struct open_arguments a;
-
-    if (!open_arguments_read(&a, args, named, false, false))
-        return NULL;
-    if (a.spec[0] == '\0' || a.spec[0] == ' ') { /* only keywords */
-        memmove(a.spec + 3, a.spec, sizeof a.spec - 4);
-        memcpy(a.spec, "top", 3);
-    }
-    return object_open(type, &sketch_class, &a);
+    return object_new(type, &sketch_class, args, named, NULL);
 }
 
 /* ---- count ---- */
@@ -222,8 +211,7 @@ static PyObject *estimate(PyObject *self, PyObject *object)
 
     if (!ask(self, object, &e))
         return NULL;
-
-    return record_of(estimate_type, "(KN)", e.count, bound(e.error));
+    return support_call("Estimate", "(KN)", e.count, bound(e.error));
 }
 
 static PyObject *list_of(const struct weir_heavy *heavy, size_t n)
@@ -234,7 +222,7 @@ static PyObject *list_of(const struct weir_heavy *heavy, size_t n)
         const struct weir_bytes key = heavy[i].key;
         PyObject *bytes = PyBytes_FromStringAndSize(key.data, (Py_ssize_t)key.size);
         PyObject *record =
-            record_of(heavy_type, "(NKN)", bytes, heavy[i].count, bound(heavy[i].error));
+            support_call("Heavy", "(NKN)", bytes, heavy[i].count, bound(heavy[i].error));
 
         if (!record || PyList_Append(list, record) < 0)
             Py_CLEAR(list);
@@ -294,16 +282,6 @@ static PyObject *top(PyObject *self, PyObject *args, PyObject *named)
 
 /* ---- the whole ---- */
 
-static PyStructSequence_Field stats_fields[] = {
-    {"memory", "bytes of counters and keys"},
-    {"bytes", "all memory of the handle"},
-    {"total", "sum of what was added, minus what was taken back"},
-    {"keys", "keys kept"},
-    {"error", "by how much a count may be too high, or of a key that is not kept; None: no bound"},
-    {"confidence", "probability that error holds"},
-    {"too_long", "of total, what belongs to keys too long to be kept"},
-    {NULL, NULL}};
-
 static PyObject *stats(PyObject *self, PyObject *none)
 {
     weir_sketch *s = object_ready(self);
@@ -312,9 +290,8 @@ static PyObject *stats(PyObject *self, PyObject *none)
     if (!s)
         return NULL;
     weir_sketch_measure(s, &m, sizeof m);
-
-    return record_of(stats_type, "(KKKKNdK)", m.memory, m.bytes, m.total, m.keys, bound(m.error),
-                     m.confidence, m.too_long);
+    return support_call("SketchStats", "(KKKKNdK)", m.memory, m.bytes, m.total, m.keys,
+                        bound(m.error), m.confidence, m.too_long);
 }
 
 /* ---- the type ---- */
@@ -337,17 +314,10 @@ static PyMethodDef methods[] = {
      "top($self, /, n=10)\n--\n\nThe most frequent keys, as bytes, highest count first: a list "
      "of weir.Heavy."},
     {"stats", stats, METH_NOARGS, "stats($self, /)\n--\n\nReturn statistics, a weir.SketchStats."},
-    {"load", METHOD(object_method_load), METH_VARARGS | METH_KEYWORDS | METH_CLASS,
+    {"load", METHOD(object_load_method), METH_VARARGS | METH_KEYWORDS | METH_CLASS,
      "load($type, source, /, *, keys_differ=False)\n--\n\n"
      "Load a saved sketch from a path, an open binary file or bytes."},
-    METHODS_OF_ALL(object_method_reduce),
-    METHODS_OF_STATE,
-    METHODS_OF_COPY(object_method_copy),
     {NULL, NULL, 0, NULL}};
-
-static PyGetSetDef properties[] = {PROPERTIES_OF_ALL, {NULL, NULL, NULL, NULL, NULL}};
-
-static PyMemberDef members[] = {WEAK_REFERENCES};
 
 #define SKETCH_DOC                                                                                 \
     "Sketch(spec='top', *, max_bytes=0, **parameters)\n--\n\n"                                     \
@@ -361,35 +331,13 @@ static PyType_Slot slots[] = {{Py_tp_new, new_sketch},
                               {Py_tp_dealloc, object_dealloc},
                               {Py_tp_doc, SKETCH_DOC},
                               {Py_tp_methods, methods},
-                              {Py_tp_getset, properties},
-                              {Py_tp_members, members},
-                              {Py_tp_repr, object_repr},
-                              {Py_nb_inplace_or, object_method_merge_in_place},
                               {0, NULL}};
 
 static PyType_Spec spec = {"weir.Sketch", sizeof(struct handle_object), 0,
                            Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE, slots};
 
-static PyStructSequence_Field estimate_fields[] = {
-    {"count", "upper bound of the count"},
-    {"error", "the count is at least count - error; None: no bound"},
-    {NULL, NULL}};
-static PyStructSequence_Field heavy_fields[] = {
-    {"key", "bytes"},
-    {"count", "upper bound of the count"},
-    {"error", "the count is at least count - error; None: no bound"},
-    {NULL, NULL}};
-static PyStructSequence_Desc estimate_desc = {"weir.Estimate", "The estimated count of a key.",
-                                              estimate_fields, 2};
-static PyStructSequence_Desc heavy_desc = {"weir.Heavy", "A key that is kept.", heavy_fields, 3};
-static PyStructSequence_Desc stats_desc = {"weir.SketchStats", "Statistics of a sketch.",
-                                           stats_fields, 7};
-
 bool sketch_add(PyObject *module)
 {
-    sketch_class.type = type_add(module, &spec, "Sketch");
-    estimate_type = record_add(module, &estimate_desc, "Estimate");
-    heavy_type = record_add(module, &heavy_desc, "Heavy");
-    stats_type = record_add(module, &stats_desc, "SketchStats");
-    return sketch_class.type && estimate_type && heavy_type && stats_type;
+    sketch_class.type = type_add(module, &spec, "Sketch", single_type);
+    return sketch_class.type != NULL;
 }
