@@ -113,7 +113,6 @@ struct key_source {
     size_t size, n;
     bool is_held, is_padded; /* trailing NUL bytes are not part of a key */
     struct integers type;
-    char *copy; /* of a buffer that is not contiguous */
     /* one by one: */
     PyObject *sequence, *iterator;
     bool is_list;
@@ -147,12 +146,13 @@ struct key_list {
     size_t used, bytes_room;
 };
 
-void key_list_close(struct key_list *l);
+/* Process a list of keys. False with an exception. */
+typedef bool (*list_call)(PyObject *self, struct key_list *l, void *context);
 
-/* Replace the list by the next keys, at most `max` of them and about 8 MiB. Returns 1 if there may
- * be more; 0 at the end; -1 with an exception, with the keys before it in the list. *done counts
- * the keys that were taken from a buffer. */
-int key_list_fill(struct key_list *l, struct key_source *s, size_t max, size_t *done);
+/* Process keys in lists of at most `max`. If an iterator raises, the keys before that have been
+ * processed. False with an exception. */
+bool key_lists_run(PyObject *self, PyObject *keys, PyObject *size, size_t max, list_call call,
+                   void *context);
 
 /* ---- py_numbers.c: importances, amounts and times of keys ---- */
 

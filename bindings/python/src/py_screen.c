@@ -148,11 +148,21 @@ static PyObject *answer_of(uint8_t answer)
     return answer == WEIR_UNANSWERED ? Py_NewRef(Py_None) : PyBool_FromLong(answer == WEIR_MEMBER);
 }
 
-static bool append_answers(PyObject *list, const uint8_t *answers, size_t n)
+/* The answers of a batch. */
+struct checked {
+    PyObject *list;
+    uint8_t answers[WEIR_SCREEN_BATCH];
+};
+
+static bool check_many_of(PyObject *self, struct key_list *l, void *context)
 {
-    for (size_t i = 0; i < n; i++) {
-        PyObject *one = answer_of(answers[i]);
-        int failed = PyList_Append(list, one);
+    struct checked *c = context;
+
+    if (!check_list(self, l, c->answers))
+        return false;
+    for (size_t i = 0; i < l->n; i++) {
+        PyObject *one = answer_of(c->answers[i]);
+        int failed = PyList_Append(c->list, one);
 
         Py_DECREF(one);
         if (failed < 0)
@@ -161,53 +171,18 @@ static bool append_answers(PyObject *list, const uint8_t *answers, size_t n)
     return true;
 }
 
-static bool check_before_raising(PyObject *self, const struct key_list *l, uint8_t *answers)
-{
-    PyObject *type, *value, *trace;
-
-    PyErr_Fetch(&type, &value, &trace);
-    if (!check_list(self, l, answers))
-        PyErr_Clear();
-    PyErr_Restore(type, value, trace);
-    return false;
-}
-
-static bool check_all(PyObject *self, struct key_source *source, struct key_list *l,
-                      uint8_t *answers, PyObject *out)
-{
-    size_t done = 0;
-    int more;
-
-    do {
-        more = key_list_fill(l, source, WEIR_SCREEN_BATCH, &done);
-        if (more < 0)
-            return check_before_raising(self, l, answers);
-        if (!check_list(self, l, answers) || !append_answers(out, answers, l->n) ||
-            PyErr_CheckSignals() < 0)
-            return false;
-    } while (more);
-    return true;
-}
-
 static PyObject *check_many(PyObject *self, PyObject *args, PyObject *named)
 {
     static char *names[] = {"keys", "size", NULL};
-    PyObject *keys, *size = Py_None, *out;
-    struct key_source source;
-    struct key_list l = {NULL};
-    uint8_t *answers;
+    PyObject *keys, *size = Py_None;
+    struct checked c;
 
-    if (!PyArg_ParseTupleAndKeywords(args, named, "O|$O", names, &keys, &size) ||
-        !key_source_open(&source, keys, size, false))
+    if (!PyArg_ParseTupleAndKeywords(args, named, "O|$O", names, &keys, &size))
         return NULL;
-    answers = malloc(WEIR_SCREEN_BATCH);
-    out = answers ? PyList_New(0) : PyErr_NoMemory();
-    if (out && !check_all(self, &source, &l, answers, out))
-        Py_CLEAR(out);
-    free(answers);
-    key_list_close(&l);
-    key_source_close(&source);
-    return out;
+    c.list = PyList_New(0);
+    if (c.list && !key_lists_run(self, keys, size, WEIR_SCREEN_BATCH, check_many_of, &c))
+        Py_CLEAR(c.list);
+    return c.list;
 }
 
 static PyObject *check(PyObject *self, PyObject *object)
@@ -230,31 +205,25 @@ static PyObject *check(PyObject *self, PyObject *object)
 
 /* ---- the set ---- */
 
+static bool add_list(PyObject *self, struct key_list *l, void *unused)
+{
+    if (!object_enter(self))
+        return false;
+    Py_BEGIN_ALLOW_THREADS weir_screen_add_members(((struct handle_object *)self)->handle, l->keys,
+                                                   l->n);
+    Py_END_ALLOW_THREADS object_leave(self);
+    return true;
+}
+
 static PyObject *add_members(PyObject *self, PyObject *args, PyObject *named)
 {
     static char *names[] = {"keys", "size", NULL};
     PyObject *keys, *size = Py_None;
-    struct key_source source;
-    struct key_list l = {NULL};
-    size_t done = 0;
-    int more = 1;
 
-    if (!PyArg_ParseTupleAndKeywords(args, named, "O|$O", names, &keys, &size) ||
-        !key_source_open(&source, keys, size, false))
-        return NULL;
-    while (more > 0) {
-        more = key_list_fill(&l, &source, WEIR_SCREEN_BATCH, &done);
-        if (more < 0 || !object_enter(self)) {
-            more = -1;
-            break;
-        }
-        Py_BEGIN_ALLOW_THREADS weir_screen_add_members(((struct handle_object *)self)->handle,
-                                                       l.keys, l.n);
-        Py_END_ALLOW_THREADS object_leave(self);
-    }
-    key_list_close(&l);
-    key_source_close(&source);
-    return more < 0 ? NULL : Py_NewRef(Py_None);
+    return PyArg_ParseTupleAndKeywords(args, named, "O|$O", names, &keys, &size) &&
+                   key_lists_run(self, keys, size, WEIR_SCREEN_BATCH, add_list, NULL)
+               ? Py_NewRef(Py_None)
+               : NULL;
 }
 
 static PyObject *clear_set(PyObject *self, PyObject *none)

@@ -74,102 +74,60 @@ static PyObject *take(PyObject *self, PyObject *args, PyObject *named)
     return add_or_take(self, args, named, true);
 }
 
-/* A batch on its way. */
+/* The numbers of a batch of keys. */
 struct adding {
-    struct key_source source;
     struct numbers amounts, times;
-    struct key_list list;
-    uint64_t *amount, *time;
-    size_t done; /* keys of a buffer */
+    uint64_t amount[CHUNK], time[CHUNK];
 };
 
-/* The numbers of the keys that were gathered. If an error is already set, a further error here is
- * not reported. */
-static bool read_numbers(struct adding *a, bool failed)
-{
-    PyObject *type = NULL, *value = NULL, *trace = NULL;
-    size_t i = 0;
-
-    if (failed)
-        PyErr_Fetch(&type, &value, &trace);
-    while (i < a->list.n && numbers_next(&a->amounts, &a->amount[i]) &&
-           (!a->times.given || numbers_next(&a->times, &a->time[i])))
-        i++;
-    if (failed)
-        PyErr_Restore(type, value, trace);
-    if (i == a->list.n)
-        return true;
-    a->list.n = i;
-    return false;
-}
-
-static void add_list(weir_sketch *s, const struct adding *a)
+static void add_to(weir_sketch *s, const struct key_list *l, size_t n, const struct adding *a)
 {
     if (a->times.given)
-        weir_sketch_add_many_at(s, a->list.keys, a->amount, a->time, a->list.n);
+        weir_sketch_add_many_at(s, l->keys, a->amount, a->time, n);
     else
-        weir_sketch_add_many(s, a->list.keys, a->amount, a->list.n);
+        weir_sketch_add_many(s, l->keys, a->amount, n);
 }
 
-static bool add_chunk(PyObject *self, struct adding *a)
+/* If a number is wrong, the keys before it count, and its exception is kept. */
+static bool add_list(PyObject *self, struct key_list *l, void *context)
 {
-    if (!object_enter(self))
-        return false;
-    Py_BEGIN_ALLOW_THREADS add_list(((struct handle_object *)self)->handle, a);
-    Py_END_ALLOW_THREADS object_leave(self);
-    return true;
-}
-
-/* What was gathered before something went wrong counts, and the exception is kept. */
-static bool add_before_raising(PyObject *self, struct adding *a)
-{
+    struct adding *a = context;
     PyObject *type, *value, *trace;
+    bool entered;
+    size_t n = 0;
 
+    while (n < l->n && numbers_next(&a->amounts, &a->amount[n]) &&
+           (!a->times.given || numbers_next(&a->times, &a->time[n])))
+        n++;
     PyErr_Fetch(&type, &value, &trace);
-    if (!add_chunk(self, a))
-        PyErr_Clear();
-    PyErr_Restore(type, value, trace);
-    return false;
-}
-
-static bool add_all(PyObject *self, struct adding *a)
-{
-    int more;
-
-    do {
-        more = key_list_fill(&a->list, &a->source, CHUNK, &a->done);
-        if (!read_numbers(a, more < 0) || more < 0)
-            return add_before_raising(self, a);
-        if (!add_chunk(self, a) || PyErr_CheckSignals() < 0)
-            return false;
-    } while (more);
-    return numbers_end(&a->amounts) && numbers_end(&a->times);
+    entered = object_enter(self);
+    if (entered) {
+        Py_BEGIN_ALLOW_THREADS add_to(((struct handle_object *)self)->handle, l, n, a);
+        Py_END_ALLOW_THREADS object_leave(self);
+    }
+    if (type)
+        PyErr_Restore(type, value, trace);
+    return entered && n == l->n;
 }
 
 static PyObject *add_many(PyObject *self, PyObject *args, PyObject *named)
 {
     static char *names[] = {"keys", "amounts", "size", "times", NULL};
     PyObject *keys, *amounts = Py_None, *size = Py_None, *times = Py_None;
-    struct adding a = {.done = 0};
+    struct adding *a;
     bool ok;
 
     if (!PyArg_ParseTupleAndKeywords(args, named, "O|O$OO", names, &keys, &amounts, &size, &times))
         return NULL;
-    a.amount = malloc(CHUNK * sizeof *a.amount);
-    a.time = malloc(CHUNK * sizeof *a.time);
-    if (!a.amount || !a.time)
-        PyErr_NoMemory();
-    ok = a.amount && a.time && key_source_open(&a.source, keys, size, false);
-    if (ok) {
-        ok = numbers_open(&a.amounts, amounts, "amounts", 1, UINT64_MAX) &&
-             times_open(&a.times, times) && add_all(self, &a);
-        key_source_close(&a.source);
-        numbers_close(&a.amounts);
-        numbers_close(&a.times);
-    }
-    key_list_close(&a.list);
-    free(a.amount);
-    free(a.time);
+    a = calloc(1, sizeof *a);
+    if (!a)
+        return PyErr_NoMemory();
+    ok = numbers_open(&a->amounts, amounts, "amounts", 1, UINT64_MAX) &&
+         times_open(&a->times, times) && key_lists_run(self, keys, size, CHUNK, add_list, a) &&
+         numbers_end(&a->amounts) && numbers_end(&a->times);
+    numbers_close(&a->amounts);
+    numbers_close(&a->times);
+    free(a);
     return ok ? Py_NewRef(Py_None) : NULL;
 }
 

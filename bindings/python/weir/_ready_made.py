@@ -65,7 +65,7 @@ def unique(
     grows = size > 2 * _FIRST_MEMORY
     seen = _Growing(Filter(memory=_FIRST_MEMORY if grows else size), size - _FIRST_MEMORY if grows else 0)
     if key is None and isinstance(iterable, (list, tuple)):
-        return _in_batches(iterable, seen)
+        return itertools.chain.from_iterable(_in_batches(iterable, seen))
     return _one_by_one(iter(iterable), key, seen)
 
 
@@ -109,7 +109,8 @@ def _one_by_one(items: Iterator[T], key: Callable[[T], _Key] | None, seen: Filte
             yield item
 
 
-def _in_batches(items: Sequence[T], seen: _Growing) -> Iterator[T]:
+def _in_batches(items: Sequence[T], seen: _Growing) -> Iterator[Iterator[T]]:
+    """The new items of each batch."""
     at = 0
     while batch := items[at : at + _BATCH]:
         at += len(batch)
@@ -117,7 +118,7 @@ def _in_batches(items: Sequence[T], seen: _Growing) -> Iterator[T]:
             new = seen.new_of(batch)
         except (TypeError, BufferError):  # the items before one that is not a key are yielded first
             new = _one_by_one(iter(batch), None, seen)
-        yield from new
+        yield new
 
 
 def _rate(rate: float | str | None, name: str) -> float:

@@ -6,6 +6,7 @@ import contextlib
 import datetime
 import functools
 import itertools
+import math
 import mmap
 import os
 import secrets
@@ -304,6 +305,51 @@ def array_of(keys: Any) -> Any:
     if hasattr(keys, "__dataframe__"):
         raise TypeError('a DataFrame is not a batch of keys; pass one of its columns: observe_many(df["id"])')
     return keys.__array__() if hasattr(keys, "__array__") else keys
+
+
+def _size_of_keys(view: memoryview, size: int) -> int:
+    """size=, if it divides the buffer and its items."""
+    item = view.itemsize * math.prod((view.shape or ())[1:])
+    if size <= 0 or view.nbytes % size or (item > 1 and size % item and item % size):
+        raise ValueError(f"size={size}: invalid size; the buffer has {view.nbytes} bytes, in items of {item}")
+    return size
+
+
+def layout_of(keys: Any, size: int | None) -> tuple[memoryview | bytes, int, str] | None:
+    """How a batch in a buffer is read: its bytes, the bytes of each key, and the format of integers, 's' for padded text,
+    or ''. None: its items are read one by one."""
+    try:
+        view = memoryview(keys)
+    except TypeError:
+        return None
+    except ValueError as error:  # datetime64 and others without a format
+        raise TypeError(f"{keys.dtype} values are not keys; convert them to text or integers") from error
+    kind, is_column, shape = view.format.lstrip("@=<>!"), view.ndim == 1, view.shape or ()
+    if any(c in kind for c in "Owu") and "{" not in kind:  # objects and text
+        return None
+    block = view if view.c_contiguous else view.tobytes()
+    is_integer = kind in tuple("bBhHiIlLqQnN")
+    if size is not None:
+        return block, _size_of_keys(view, size), ""
+    if is_column and kind.lstrip("0123456789") == "s":  # numpy pads byte strings with NUL
+        return block, view.itemsize, "s"
+    if is_column and kind.lstrip("0123456789") == "x" and view.itemsize > 1:
+        return block, view.itemsize, ""
+    if is_column and is_integer and (view.itemsize > 1 or hasattr(keys, "__array__") or hasattr(keys, "typecode")):
+        return block, view.itemsize, view.format
+    if view.ndim == 2 and is_integer and view.itemsize == 1 and shape[1] > 0:  # rows of bytes
+        return block, shape[1], ""
+    if is_column and view.itemsize == 1 and kind[0] in "Bbc":
+        raise TypeError("a batch of bytes needs size=, the bytes of each key; to pass one key, put it into a list")
+    if is_column and any(c in kind for c in "efdg"):
+        raise TypeError(
+            "float values are not keys; convert them to integers or text. A pandas column of integers with missing values: "
+            'df["id"].astype("Int64")'
+        )
+    raise TypeError(
+        f"an array of {view.ndim} dimensions and format '{view.format}' is not a batch of keys; use one column of integers, "
+        "text or bytes, or size= for the bytes as they are"
+    )
 
 
 # ---- times ----
