@@ -336,10 +336,8 @@ struct handle_object {
 PyObject *object_wrap(PyTypeObject *type, const struct handle_class *class, void *handle,
                       Py_buffer *view);
 
-/* Open a spec; do so with the arguments of a constructor, (spec='', *, max_bytes=0, **parameters),
- * with store and shards if the class has them; load saved bytes. */
-PyObject *object_open(PyTypeObject *type, const struct handle_class *class, const char *spec,
-                      uint64_t max_bytes, uint32_t shards);
+/* Open a handle with the arguments of a constructor, (spec='', *, max_bytes=0, **parameters), with
+ * shards if the class has them, and with a store if `store` is not NULL; load saved bytes. */
 PyObject *object_new(PyTypeObject *type, const struct handle_class *class, PyObject *args,
                      PyObject *named, PyObject **store);
 PyObject *object_load(PyTypeObject *type, const struct handle_class *class, PyObject *source,

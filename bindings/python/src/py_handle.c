@@ -161,32 +161,28 @@ PyObject *object_wrap(PyTypeObject *type, const struct handle_class *class, void
     return NULL;
 }
 
-PyObject *object_open(PyTypeObject *type, const struct handle_class *class, const char *spec,
-                      uint64_t max_bytes, uint32_t shards)
-{
-    struct weir_options options = {.size = sizeof options, .max_bytes = max_bytes};
-    struct weir_error error;
-    enum weir_status status;
-    void *handle;
-
-    Py_BEGIN_ALLOW_THREADS status = class->open(&handle, spec, shards, &options, &error);
-    Py_END_ALLOW_THREADS return status == WEIR_OK ? object_wrap(type, class, handle, NULL)
-                                                  : raise_error(&error);
-}
-
 PyObject *object_new(PyTypeObject *type, const struct handle_class *class, PyObject *args,
                      PyObject *named, PyObject **store)
 {
     PyObject *arguments = support_apply(class->arguments, args, named);
+    struct weir_options options = {.size = sizeof options};
     PyObject *max_bytes, *extra, *out = NULL;
-    uint64_t max = 0, shards = 0;
+    struct weir_error error;
+    uint64_t shards = 0;
     const char *spec;
     double limit;
+    void *handle;
 
     if (arguments && PyArg_ParseTuple(arguments, "sOOd", &spec, &max_bytes, &extra, &limit) &&
-        number_read(max_bytes, "max_bytes", UINT64_MAX, &max) &&
-        (store || number_read(extra, "shards", UINT32_MAX, &shards)))
-        out = object_open(type, class, spec, max, (uint32_t)shards);
+        number_read(max_bytes, "max_bytes", UINT64_MAX, &options.max_bytes) &&
+        (store || number_read(extra, "shards", UINT32_MAX, &shards))) {
+        enum weir_status status;
+
+        Py_BEGIN_ALLOW_THREADS status =
+            class->open(&handle, spec, (uint32_t)shards, &options, &error);
+        Py_END_ALLOW_THREADS out =
+            status == WEIR_OK ? object_wrap(type, class, handle, NULL) : raise_error(&error);
+    }
     if (out)
         ((struct handle_object *)out)->saturation.limit = limit;
     if (out && store)

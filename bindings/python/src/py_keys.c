@@ -388,22 +388,24 @@ static bool check_items(const struct key_source *s)
         PyObject *o = item_at(s, i);
         PyTypeObject *type = Py_TYPE(o);
         Py_buffer buffer;
-        int missing;
         bool ok;
 
         if (type == &PyBytes_Type || type == &PyUnicode_Type || type == &PyLong_Type)
             continue;
         Py_INCREF(o); /* Python code may run, which may change the list */
-        missing = is_missing(o);
-        n = (Py_ssize_t)key_source_hint(s);
-        ok = missing >= 0 &&
-             (missing ? s->skips_missing : PyBytes_Check(o) || PyUnicode_Check(o) || is_integer(o));
-        if (missing == 0 && !ok && get_bytes(o, &buffer)) {
+        ok = PyBytes_Check(o) || PyUnicode_Check(o) || is_integer(o);
+        if (!ok && get_bytes(o, &buffer)) {
             PyBuffer_Release(&buffer);
             ok = true;
         }
-        if (missing >= 0 && !ok && !PyErr_Occurred())
-            refuse(o, i);
+        if (!ok && !PyErr_Occurred()) {
+            int missing = is_missing(o);
+
+            ok = missing > 0 && s->skips_missing;
+            if (missing >= 0 && !ok)
+                refuse(o, i);
+        }
+        n = (Py_ssize_t)key_source_hint(s);
         Py_DECREF(o);
         if (!ok)
             return false;

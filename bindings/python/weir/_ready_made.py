@@ -64,8 +64,8 @@ def unique(
     size = _weir._size(memory) if isinstance(memory, str) else memory
     grows = size > 2 * _FIRST_MEMORY
     seen = _Growing(Filter(memory=_FIRST_MEMORY if grows else size), size - _FIRST_MEMORY if grows else 0)
-    if key is None and isinstance(iterable, (list, tuple)):
-        return itertools.chain.from_iterable(_in_batches(iterable, seen))
+    if key is None and type(iterable) in (list, tuple):
+        return itertools.chain.from_iterable(_in_batches(iterable, seen))  # type: ignore[arg-type]
     return _one_by_one(iter(iterable), key, seen)
 
 

@@ -205,7 +205,7 @@ def _opening(spec: Any, max_bytes: Any, extra: Any, parameters: dict[str, Any]) 
     if not isinstance(spec, str):
         raise TypeError(f"the spec is {spec!r}, not a str; use 'memory=64M', or keywords: memory='64M'")
     for name, value in parameters.items():  # half_life= is the parameter half-life=
-        spec += f" {name}={_value(name, value)}".replace("_", "-")
+        spec += f" {name.replace('_', '-')}={_value(name, value)}"
     if "\0" in spec:
         raise ValueError("the spec contains a NUL character; remove it")
     return spec, max_bytes, extra, rate_of(spec)
