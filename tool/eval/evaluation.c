@@ -38,7 +38,8 @@ bool evaluation_open(struct evaluation *ev, const struct eval_request *o)
         .request = o, .line = PTHREAD_MUTEX_INITIALIZER, .moved = PTHREAD_COND_INITIALIZER};
     if (!signals_watch())
         return reject("not enough memory or file descriptors");
-    return arrivals_open(&ev->arrivals, o) && selection_read(&selection, o, ev->arrivals.weighed) &&
+    return arrivals_open(&ev->arrivals, o) &&
+           selection_read(&selection, o, WEIR_KIND_FILTER, ev->arrivals.weighed) &&
            entrants_add_all(&ev->entrants, &selection) &&
            start(ev, &ev->entrants.entrant[0].filter, o->measures.permutations == 0);
 }

@@ -11,7 +11,7 @@
 
 /* A screen's figures. */
 struct screen_row {
-    char name[32], settings[WEIR_SPEC_MAX];
+    char name[64], settings[WEIR_SPEC_MAX];
     uint64_t memory; /* bytes of cells */
     uint64_t n, members;
     uint64_t right, wrong; /* of those reported as members */

@@ -199,7 +199,7 @@ bool candidates_open(struct candidates *list, struct entrants *all, const struct
 
     *list = (struct candidates){.halvings = halvings};
     snprintf(list->fpr, sizeof list->fpr, "%.6g%%", 100 * limits.lost / 2);
-    if (!prepare(all, seed) || !selection_read(&f, o, weighed))
+    if (!prepare(all, seed) || !selection_read(&f, o, WEIR_KIND_FILTER, weighed))
         return false;
     if (o->measures.algorithms.n == 0)
         drop_the_rest(&f, growth->horizon > growth->distinct);
@@ -221,7 +221,7 @@ bool candidates_pick(const struct candidates *list, struct entrants *all,
 
     picked = *list;
     picked.count = 0;
-    if (!prepare(all, seed) || !selection_read(&f, o, weighed))
+    if (!prepare(all, seed) || !selection_read(&f, o, WEIR_KIND_FILTER, weighed))
         return false;
     for (uint32_t i = 0; i < count; i++)
         if (!add(&picked, all, &f, &list->candidate[index[i]]))

@@ -161,39 +161,14 @@ static bool run_best(struct report *r)
 
 /* ---- the page ---- */
 
-static bool write_page(const struct report *r, FILE *page)
+static bool put_page(const void *what, FILE *page)
 {
+    const struct report *r = what;
     bool ok;
 
-    fputs(page_head, page);
-    report_name(r, page);
-    fputs(page_style, page);
     report_words(r, page);
     ok = report_charts(r, page);
     report_tables(r, page);
-    fputs("</main>\n</body>\n</html>\n", page);
-    return ok;
-}
-
-static enum weir_status write_text(const void *what, weir_sink sink, void *into)
-{
-    const struct weir_bytes *text = what;
-
-    return sink(into, text->data, text->size) ? WEIR_OK : WEIR_WRITE_FAILED;
-}
-
-static bool save_page(const struct report *r)
-{
-    char *text = NULL;
-    size_t size;
-    FILE *page = open_memstream(&text, &size);
-    bool ok = page && write_page(r, page), whole = page && !ferror(page) && fclose(page) == 0;
-
-    if (ok && !whole)
-        fail("out of memory");
-    ok = ok && whole &&
-         replace_file(r->request->measures.report, write_text, &(struct weir_bytes){text, size});
-    free(text);
     return ok;
 }
 
@@ -230,7 +205,8 @@ int report_run(const struct eval_request *o)
         return EXIT_ERROR;
     r->request = o;
     r->detailed = *o;
-    if (read_limits(r) && gather(r) && run_all(r) && run_best(r) && save_page(r) && answer(r)) {
+    if (read_limits(r) && gather(r) && run_all(r) && run_best(r) && page_save(o, put_page, r) &&
+        answer(r)) {
         evaluation_report(&r->evaluation);
         status = EXIT_FINE;
     }

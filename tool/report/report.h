@@ -34,8 +34,6 @@ struct report {
 /* weir eval --report, in full; the exit status. */
 int report_run(const struct eval_request *o);
 
-void report_name(const struct report *r, FILE *page); /* of the stream */
-
 /* The parts of the page. False after a message. */
 void report_words(const struct report *r, FILE *page);  /* what to choose */
 bool report_charts(const struct report *r, FILE *page); /* pictures */

@@ -27,46 +27,15 @@ static void put_best(const struct report *r, FILE *page)
     fprintf(page, "</tbody></table></div>\n");
 }
 
-/* The page has the numbers of records and keys in words. */
-static bool is_shown(const struct table *t, size_t column)
-{
-    size_t member = t->column[column].offset;
-
-    return member != offsetof(struct row, n) && member != offsetof(struct row, distinct) &&
-           !table_is_empty(t, column);
-}
-
-static void put_row_of_all(const struct table *t, size_t row, FILE *page)
-{
-    char text[CELL_MAX];
-
-    fprintf(page, "<tr>");
-    for (size_t i = 0; t->column[i].name; i++)
-        if (is_shown(t, i)) {
-            table_show(t, row, i, 3, text);
-            fprintf(page, "<td>");
-            page_text(page, text);
-            fprintf(page, "</td>");
-        }
-    fprintf(page, "</tr>\n");
-}
-
 static void put_all(const struct report *r, FILE *page)
 {
     struct table t = rows_table(&r->all);
 
     t.column = rows_advice_columns;
-    fprintf(page,
-            "<details>\n<summary>All %zu filters and settings that were measured</summary>\n"
-            "<div class=\"scroll\"><table class=\"all\">\n<thead><tr>",
+    fprintf(page, "<details>\n<summary>All %zu filters and settings that were measured</summary>\n",
             t.rows);
-    for (size_t i = 0; t.column[i].name; i++)
-        if (is_shown(&t, i))
-            fprintf(page, "<th>%s</th>", t.column[i].name);
-    fprintf(page, "</tr></thead>\n<tbody>\n");
-    for (size_t row = 0; row < t.rows; row++)
-        put_row_of_all(&t, row, page);
-    fprintf(page, "</tbody></table></div>\n</details>\n");
+    page_table(page, &t, 3, SIZE_MAX);
+    fprintf(page, "</details>\n");
 }
 
 static void put_sample(const struct report *r, FILE *page)
