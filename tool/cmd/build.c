@@ -69,8 +69,17 @@ int cmd_build(const struct options *o)
     struct shards shards = {0};
     int status;
 
-    if (o->exact.dir)
-        return build_exact(o);
+    if (o->exact.dir && o->set.fixed)
+        return fail("--exact cannot be combined with --fixed: an index is not a filter; remove "
+                    "--fixed");
+    if (o->exact.dir && o->output.path)
+        return fail("--exact cannot be combined with -o: DIR is the output; remove -o");
+    if (o->exact.dir) {
+        struct options muted = *o;
+
+        muted.output.mute = true;
+        return cmd_dedup(&muted);
+    }
     if (!o->output.path)
         return fail("'weir build' needs -o FILE, the filter file to write");
     if (!replace_spares(o->output.path, REPLACES_FILTER))

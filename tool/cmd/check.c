@@ -160,7 +160,7 @@ static int pass(const struct options *o, struct screening *s, const char *keys,
                 const struct state *before)
 {
     enum weir_verdict verdict = o->output.emit == EMIT_OTHERS ? WEIR_NEW : WEIR_SEEN;
-    struct run r = run_asked(o, 0);
+    struct run r = run_continued(o, keys, before);
     struct tally tally = {0};
     int status;
 
@@ -172,12 +172,6 @@ static int pass(const struct options *o, struct screening *s, const char *keys,
         r.linger = o->check.max_wait;
     r.verdict = verdict_by_screen(s);
     r.passes = write_passes(&r.output, verdict, o->patience.silence == SILENCE_PASSES);
-    r.save = o->state.path;
-    r.state = o->state;
-    r.keys = keys;
-    r.resume = o->state.resume ? before : NULL;
-    r.remembers = before;
-    r.clock = before ? before->clock : 0;
     status = run(&r, &tally);
     asker_report(s->asker, tally.unanswered);
     screening_doubt(s, &tally);

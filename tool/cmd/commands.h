@@ -15,13 +15,6 @@ static inline struct inputs options_inputs(const struct options *o, int from)
 }
 
 int cmd_dedup(const struct options *o);
-int dedup_exact(const struct options *given); /* weir dedup --exact */
-int build_exact(const struct options *given); /* weir build --exact */
-int dedup_near(const struct options *o);      /* weir dedup --near */
-
-/* weir dedup --parts. dedup: with these options and a filter of its own. */
-struct parts_run;
-int dedup_parts(const struct options *given, int (*dedup)(struct options *, struct parts_run *));
 int cmd_build(const struct options *o);
 int cmd_filter(const struct options *o);
 int cmd_check(const struct options *o);

@@ -38,6 +38,19 @@ struct run run_asked(const struct options *o, int from)
     return r;
 }
 
+struct run run_continued(const struct options *o, const char *keys, const struct state *before)
+{
+    struct run r = run_asked(o, 0);
+
+    r.save = o->state.path;
+    r.state = o->state;
+    r.keys = keys;
+    r.resume = o->state.resume ? before : NULL;
+    r.remembers = before;
+    r.clock = before ? before->clock : 0;
+    return r;
+}
+
 /* The first regular file, or NULL. */
 static const char *regular_file(const struct inputs *in)
 {

@@ -270,13 +270,6 @@ static const char style[] =
 
 /* ---- the file ---- */
 
-static enum weir_status write_text(const void *what, weir_sink sink, void *into)
-{
-    const struct weir_bytes *text = what;
-
-    return sink(into, text->data, text->size) ? WEIR_OK : WEIR_WRITE_FAILED;
-}
-
 bool page_save(const struct eval_request *o, bool (*put)(const void *what, FILE *page),
                const void *what)
 {
@@ -294,7 +287,7 @@ bool page_save(const struct eval_request *o, bool (*put)(const void *what, FILE 
     }
     if (!page || ferror(page) + fclose(page) != 0)
         ok = ok && reject("out of memory");
-    ok = ok && replace_file(o->measures.report, write_text, &(struct weir_bytes){text, size});
+    ok = ok && replace_file_by_text(o->measures.report, text, size);
     free(text);
     return ok;
 }

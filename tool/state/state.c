@@ -181,7 +181,7 @@ bool state_read(const char *note, struct state *s)
     memset(s, 0, sizeof *s);
     bool whole = strncmp(note, NOTE_HEAD, strlen(NOTE_HEAD)) == 0 &&
                  note_text(note, "config", s->config, sizeof s->config, false) &&
-                 note_records(note, s) && strstr(note, "\nkeys=") &&
+                 note_records(note, s) && note_text(note, "keys", s->keys, sizeof s->keys, false) &&
                  note_number(note, "known", &known) && note_number(note, "file", &file) &&
                  file <= UINT32_MAX && note_number(note, "offset", &s->position.offset) &&
                  note_number(note, "line", &s->position.line) && read_mark(note, s) &&
