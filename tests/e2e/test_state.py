@@ -101,7 +101,7 @@ def test_a_lock_ends_when_its_process_is_killed(here):
         victim = begun("dedup", *SMALL, "--state", "s", key=b"y" if there else b"x")
         victim.kill()
         ended(victim)
-        assert names(here) == (["s"] if there else [".s.weir-lock"])
+        assert names(here) == [".s.weir-lock", *["s"] * there]
         assert run("dedup", *SMALL, "--state", "s", input="a\n" if not there else "b\n").lines
         assert names(here) == ["s"]
 
@@ -819,7 +819,7 @@ def test_merge_does_not_replace_a_file_that_another_run_changes(here):
         run("build", "-m", "1K", "--seed", "1", "-o", name, input=name + "\n")
     adding = subprocess.Popen([WEIR, "add", "m"], stdin=subprocess.PIPE)
     deadline = time.time() + 20
-    while f":{os.stat('m').st_ino} " not in open("/proc/locks").read():
+    while not (here / ".m.weir-lock").exists():
         assert time.time() < deadline
         time.sleep(0.01)
     refused("merge", "-o", "m", "m", "n", saying="m: in use")

@@ -44,7 +44,7 @@ struct command {
     const char *operands; /* for the usage line */
     const char *does;     /* one line */
     unsigned takes;
-    int (*run)(const struct options *o);
+    int (*run)(struct options *o);
     const char *examples; /* lines of help before the options; may be NULL */
 };
 

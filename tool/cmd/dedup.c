@@ -109,8 +109,7 @@ struct run dedup_run(const struct options *o, const char *keys, const struct sta
     return r;
 }
 
-/* parts: of --parts, else NULL. */
-static int dedup(struct options *o, struct parts_run *parts)
+int dedup_by_filter(struct options *o, struct parts_run *parts)
 {
     char parameters[2][PARAMETER_MAX];
     static struct stored stored;
@@ -227,19 +226,17 @@ static bool check_kind(const struct options *o)
     return true;
 }
 
-int cmd_dedup(const struct options *o)
+int cmd_dedup(struct options *o)
 {
-    struct options with_span = *o;
-
     if (o->keys_differ && !o->at.url)
         return fail("--keys-differ needs --at URL; a state file requires the same keys");
     if (!check_kind(o))
         return EXIT_ERROR;
     if (o->records.parts)
-        return dedup_parts(o, dedup);
+        return dedup_parts(o);
     if (o->near.threshold > 0)
         return dedup_near(o);
     if (o->exact.dir)
         return dedup_exact(o);
-    return o->at.url ? dedup_at(&with_span) : dedup(&with_span, NULL);
+    return o->at.url ? dedup_at(o) : dedup_by_filter(o, NULL);
 }

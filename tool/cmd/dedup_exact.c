@@ -107,19 +107,18 @@ static int run_exact(struct options *o, struct indexing *x)
     return run(&r, NULL);
 }
 
-int dedup_exact(const struct options *given)
+int dedup_exact(struct options *o)
 {
-    struct options o = *given;
     struct indexing x = {.index = NULL};
     int status = EXIT_ERROR;
 
-    if (!o.state.checkpoint)
-        o.state.seconds = CHECKPOINT;
-    if (o.records.time.field && o.exact.keep == 0)
+    if (!o->state.checkpoint)
+        o->state.seconds = CHECKPOINT;
+    if (o->records.time.field && o->exact.keep == 0)
         return fail(
             "--time: nothing here uses time; add --keep TIME, after which keys are forgotten");
-    if (open_index(&o, &x))
-        status = run_exact(&o, &x);
+    if (open_index(o, &x))
+        status = run_exact(o, &x);
     exact_close(x.index);
     return status;
 }

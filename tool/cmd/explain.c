@@ -291,7 +291,7 @@ static int first_input(const struct options *o)
     return keyset_file(o) ? 1 : -1;
 }
 
-int cmd_explain(const struct options *o)
+int cmd_explain(struct options *o)
 {
     const char *list = o->set.keys ? o->set.keys : o->count.query;
     int from = first_input(o);

@@ -41,24 +41,16 @@ static bool refuse_counts(const struct refused *r, uint32_t part)
         r->name, call, r->path, part == WEIR_PART_TOP ? "" : " --query KEYS");
 }
 
-static bool is_any(const char *command, const char *const *words)
-{
-    while (*words && strcmp(command, *words) != 0)
-        words++;
-    return *words;
-}
-
 static bool refuse_filter(const struct refused *r)
 {
-    static const char *const one[] = {"ask", "filter", NULL}, *const join[] = {"build", "add",
-                                                                               NULL};
+    const char *c = r->command;
 
-    if (is_any(r->command, one))
+    if (strcmp(c, "ask") == 0 || strcmp(c, "filter") == 0)
         return reject(
             "%s is a filter file, not records; 'weir %s' takes one filter, the first file "
             "that is named, and 'weir merge -o F A B' makes one of two " PLAIN,
-            r->name, r->command);
-    if (is_any(r->command, join))
+            r->name, c);
+    if (strcmp(c, "build") == 0 || strcmp(c, "add") == 0)
         return reject("%s is a filter file, not keys; 'weir merge -o F A %s' joins filters " PLAIN,
                       r->name, r->path);
     return reject("%s is a filter file, not records; 'weir filter %s FILE' passes the records of "
@@ -148,7 +140,7 @@ static bool is_same(const char *input, const struct stat *out)
     struct stat in;
     int failed = strcmp(input, "-") == 0 ? fstat(0, &in) : stat(input, &in);
 
-    return !failed && in.st_dev == out->st_dev && in.st_ino == out->st_ino;
+    return !failed && same_file(&in, out);
 }
 
 /* The file of a store: keys:FILE, sqlite:FILE?table=... or FILE. */
@@ -243,7 +235,7 @@ bool files_are_distinct(const struct options *o, const struct command *c)
             continue;
         if (reads && !spares_inputs(o, &file))
             return false;
-        if (printed && file.st_dev == out.st_dev && file.st_ino == out.st_ino)
+        if (printed && same_file(&file, &out))
             return reject("%s cannot be standard output and %s at once; name two files", w[i].path,
                           w[i].as);
     }
@@ -282,9 +274,12 @@ static bool looks_like_network(const char *key, size_t size)
     return false;
 }
 
-static void keep_first(struct networks *n, const char *name, uint64_t line, const char *key,
-                       size_t size)
+/* Count the key if it is a network. */
+static void count_network(struct networks *n, const char *name, uint64_t line, const char *key,
+                          size_t size)
 {
+    if (!looks_like_network(key, size) || n->count++ > 0)
+        return;
     n->name = name;
     n->line = line;
     snprintf(n->text, sizeof n->text, "%.*s", (int)size, key);
@@ -294,10 +289,8 @@ void networks_count(struct networks *n, const struct batch *b)
 {
     for (uint32_t i = 0; i < b->n && n->looked_at < LOOKED_AT; i++) {
         n->looked_at++;
-        if ((b->bads && b->bad[i]) || !looks_like_network(b->key[i].data, b->key[i].size))
-            continue;
-        if (n->count++ == 0)
-            keep_first(n, b->input.name, batch_line(b, i), b->key[i].data, b->key[i].size);
+        if (!b->bads || !b->bad[i])
+            count_network(n, b->input.name, batch_line(b, i), b->key[i].data, b->key[i].size);
     }
 }
 
@@ -329,7 +322,6 @@ void networks_report_store(const char *url)
         close(fd);
     for (const char *at = text; size > 0 && (end = memchr(at, '\n', (size_t)(text + size - at)));
          at = end + 1, line++)
-        if (looks_like_network(at, (size_t)(end - at)) && n.count++ == 0)
-            keep_first(&n, path, line, at, (size_t)(end - at));
+        count_network(&n, path, line, at, (size_t)(end - at));
     networks_report(&n, "--cidr");
 }

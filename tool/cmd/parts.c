@@ -90,28 +90,27 @@ static bool add_field(struct json_paths *paths, const char *key)
     return added;
 }
 
-int dedup_parts(const struct options *given, int (*dedup)(struct options *, struct parts_run *))
+int dedup_parts(struct options *o)
 {
-    struct options o = *given;
     struct json_paths field = {.n = 0};
-    struct parts_run x = {.parts = o.records.parts,
-                          .gram = o.near.shingle ? o.near.shingle : GRAM,
-                          .ignore_case = o.records.ignore_case,
-                          .ignore_space = o.records.ignore_space,
-                          .drop_above = o.parts.drop_above > 0 ? o.parts.drop_above : DROP_ABOVE,
-                          .flood = {.quiet = o.verbosity.quiet, .action = o.near.on_flood}};
+    struct parts_run x = {.parts = o->records.parts,
+                          .gram = o->near.shingle ? o->near.shingle : GRAM,
+                          .ignore_case = o->records.ignore_case,
+                          .ignore_space = o->records.ignore_space,
+                          .drop_above = o->parts.drop_above > 0 ? o->parts.drop_above : DROP_ABOVE,
+                          .flood = {.quiet = o->verbosity.quiet, .action = o->near.on_flood}};
     int status = EXIT_ERROR;
 
-    o.records.gram = x.gram;
-    if (!are_texts(&o))
+    o->records.gram = x.gram;
+    if (!are_texts(o))
         return EXIT_ERROR;
-    o.shards = 1;
-    if (o.records.format == FORMAT_JSONL && o.records.key) {
-        if (!add_field(&field, o.records.key))
+    o->shards = 1;
+    if (o->records.format == FORMAT_JSONL && o->records.key) {
+        if (!add_field(&field, o->records.key))
             return fail("out of memory");
         x.field = &field;
     }
-    status = o.parts.against ? run_against(&o, &x) : dedup(&o, &x);
+    status = o->parts.against ? run_against(o, &x) : dedup_by_filter(o, &x);
     json_close(&field);
     return status;
 }

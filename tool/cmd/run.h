@@ -61,11 +61,13 @@ int run_filter(struct run *r, struct filtering filtering, const struct filter_re
 /* The run of weir dedup: run_continued(), and which records pass. */
 struct run dedup_run(const struct options *o, const char *keys, const struct state *before);
 
-int dedup_exact(const struct options *given); /* --exact, also of weir build */
-int dedup_near(const struct options *o);      /* --near */
+int dedup_exact(struct options *o);      /* --exact, also of weir build */
+int dedup_near(const struct options *o); /* --near */
 
-/* --parts. dedup: with these options and a filter of its own. */
-int dedup_parts(const struct options *given, int (*dedup)(struct options *, struct parts_run *));
+int dedup_parts(struct options *o); /* --parts */
+
+/* Without those, or with the filter of --parts; parts may be NULL. */
+int dedup_by_filter(struct options *o, struct parts_run *parts);
 
 /* Only into a sink, without verdicts or output. */
 int run_into(const struct run *given, struct sink sink);

@@ -153,11 +153,10 @@ static bool is_usual(enum weir_kind kind, const struct weir_algorithm *about)
                : (about->traits & (WEIR_FOR_TABLES | WEIR_CAN_OBSERVE)) == WEIR_CAN_OBSERVE;
 }
 
-bool selection_read(struct selection *s, const struct eval_request *o, enum weir_kind kind,
-                    bool weighed)
+bool selection_read(struct selection *s, const struct options *o, enum weir_kind kind, bool weighed)
 {
     bool screens = kind == WEIR_KIND_SCREEN;
-    struct values named = {.at = {o->screens}, .n = o->screens != NULL};
+    struct values named = {.at = {o->check.screen}, .n = o->check.screen != NULL};
     const struct values *names = screens ? &named : &o->measures.algorithms;
     const struct weir_algorithm *about;
 

@@ -11,7 +11,7 @@
 #include <weir.h>
 
 #include "eval/replay.h"
-#include "eval/request.h"
+#include "cli/options.h"
 #include "state/shards.h"
 #include "verdict/batch_keys.h"
 
@@ -102,7 +102,7 @@ struct entrants {
 /* The values of -a (default: all filters except those for a paper's tables) or --screen (default:
  * all that store keys), and of -m. */
 struct selection {
-    const struct eval_request *request;
+    const struct options *request;
     enum weir_kind kind;
     bool weighed; /* arrivals have an importance */
     char name[ENTRANTS_MAX][64], memory[ENTRANTS_MAX][64];
@@ -110,7 +110,7 @@ struct selection {
 };
 
 /* False after a message. */
-bool selection_read(struct selection *s, const struct eval_request *o, enum weir_kind kind,
+bool selection_read(struct selection *s, const struct options *o, enum weir_kind kind,
                     bool weighed);
 
 /* The options for one of them. fpr: instead of that of the options; set: a further parameter such

@@ -30,7 +30,7 @@ static bool start(struct evaluation *ev, const struct shards *hasher, bool once)
                : truth_open_set(&ev->truth, limit, ev->request->records.time.span);
 }
 
-bool evaluation_open(struct evaluation *ev, const struct eval_request *o)
+bool evaluation_open(struct evaluation *ev, const struct options *o)
 {
     static struct selection selection;
 
@@ -134,10 +134,7 @@ static bool run(struct evaluation *ev, struct verdict verdict, struct sink sink)
 
 static void open_progress(struct evaluation *ev)
 {
-    bool typed = !ev->request->measures.synthetic && inputs_are_typed(&ev->request->inputs);
-
-    progress_open(&ev->progress, ev->request->verbosity.quiet || typed,
-                  arrivals_total(&ev->arrivals));
+    arrivals_progress(&ev->arrivals, &ev->progress);
 }
 
 static bool gather(struct evaluation *ev)
@@ -242,7 +239,7 @@ static bool open_hasher(struct evaluation *ev)
     return shards_open(&ev->hasher, spec, 1, &error) == WEIR_OK || reject("%s", error.text);
 }
 
-bool evaluation_gather(struct evaluation *ev, const struct eval_request *o, uint64_t most)
+bool evaluation_gather(struct evaluation *ev, const struct options *o, uint64_t most)
 {
     *ev = (struct evaluation){
         .request = o, .line = PTHREAD_MUTEX_INITIALIZER, .moved = PTHREAD_COND_INITIALIZER};
@@ -302,7 +299,7 @@ void evaluation_report(const struct evaluation *ev)
 
     if (ev->arrivals.replayed)
         once.records = ev->records;
-    tell_skipped(&once, &ev->request->verbosity, ev->request->inputs.count > 1);
+    tell_skipped(&once, &ev->request->verbosity, ev->request->operands > 1);
     if (style == STATS_TEXT || style == STATS_LINE)
         report_text(ev);
     else if (style == STATS_JSON)

@@ -74,7 +74,7 @@ static bool add_all(struct screens *s, const struct selection *c)
     return true;
 }
 
-bool screens_open(struct screens *s, const struct eval_request *o)
+bool screens_open(struct screens *s, const struct options *o)
 {
     static struct selection choices;
 
@@ -85,7 +85,7 @@ bool screens_open(struct screens *s, const struct eval_request *o)
         return false;
     if (choices.memories == 0)
         snprintf(choices.memory[choices.memories++], sizeof choices.memory[0], MEMORY_DEFAULT);
-    s->asker = asker_open(o->store, &o->patience, &o->records);
+    s->asker = asker_open(o->check.store, &o->patience, &o->records);
     if (!s->asker)
         return false;
     if (weir_screen_open(&s->none, ASK_ALL, NULL) != WEIR_OK)
@@ -198,9 +198,9 @@ bool screens_run(struct screens *s)
                         .clock = arrivals_clock(&s->arrivals),
                         .threads = 2, /* one reads while the other asks */
                         .progress = &progress};
-    bool ok, typed = !s->request->measures.synthetic && inputs_are_typed(&s->request->inputs);
+    bool ok;
 
-    progress_open(&progress, s->request->verbosity.quiet || typed, arrivals_total(&s->arrivals));
+    arrivals_progress(&s->arrivals, &progress);
     progress.seen = "members";
     ok = pipe_run(&pipe) && !pipe.failed && !signals_caught();
     progress_clear(&progress);
@@ -241,7 +241,7 @@ void screens_report(const struct screens *s)
     enum stats_style style = stats_style(&s->request->verbosity);
     const struct tally *t = &s->tally;
 
-    tell_skipped(t, &s->request->verbosity, s->request->inputs.count > 1);
+    tell_skipped(t, &s->request->verbosity, s->request->operands > 1);
     if (style == STATS_TEXT || style == STATS_LINE) {
         fprintf(stderr, "weir: %llu records, %llu of them of members",
                 (unsigned long long)t->records, (unsigned long long)t->seen);

@@ -121,7 +121,7 @@ static void drop_the_rest(struct selection *f, bool going_on)
 /* ---- settings ---- */
 
 /* Does -S already choose what the candidates would? */
-static bool is_settled(const struct eval_request *o)
+static bool is_settled(const struct options *o)
 {
     bool settled = false;
 
@@ -191,7 +191,7 @@ static bool prepare(struct entrants *all, const char *seed)
     return true;
 }
 
-bool candidates_open(struct candidates *list, struct entrants *all, const struct eval_request *o,
+bool candidates_open(struct candidates *list, struct entrants *all, const struct options *o,
                      bool weighed, const struct growth *growth, struct limits limits,
                      uint32_t halvings, uint64_t beyond, const char *seed)
 {
@@ -212,9 +212,8 @@ bool candidates_open(struct candidates *list, struct entrants *all, const struct
     return add_all(list, all, &f);
 }
 
-bool candidates_pick(const struct candidates *list, struct entrants *all,
-                     const struct eval_request *o, bool weighed, const uint32_t *index,
-                     uint32_t count, const char *seed)
+bool candidates_pick(const struct candidates *list, struct entrants *all, const struct options *o,
+                     bool weighed, const uint32_t *index, uint32_t count, const char *seed)
 {
     static struct selection f;
     static struct candidates picked;

@@ -47,13 +47,13 @@ void page_text(FILE *page, const char *text)
     }
 }
 
-void page_stream(FILE *page, const struct eval_request *o)
+void page_stream(FILE *page, const struct options *o)
 {
-    page_text(page, o->measures.synthetic  ? o->measures.synthetic
-                    : o->inputs.count == 0 ? "standard input"
-                                           : o->inputs.file[0]);
-    if (o->inputs.count > 1)
-        fprintf(page, " and %u more", o->inputs.count - 1);
+    page_text(page, o->measures.synthetic ? o->measures.synthetic
+                    : o->operands == 0    ? "standard input"
+                                          : o->operand[0]);
+    if (o->operands > 1)
+        fprintf(page, " and %u more", o->operands - 1);
 }
 
 static void put_row(FILE *page, const struct table *t, size_t row, int digits)
@@ -270,8 +270,7 @@ static const char style[] =
 
 /* ---- the file ---- */
 
-bool page_save(const struct eval_request *o, bool (*put)(const void *what, FILE *page),
-               const void *what)
+bool page_save(const struct options *o, bool (*put)(const void *what, FILE *page), const void *what)
 {
     char *text = NULL;
     size_t size;

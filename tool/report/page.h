@@ -6,18 +6,18 @@
 
 #include "cli/table.h"
 #include "cli/units.h"
-#include "eval/request.h"
+#include "cli/options.h"
 
 /* Write a page about the stream of `o`, in full, and save it as the file of --report. put: writes
  * its body; false after a message. False after a message. */
-bool page_save(const struct eval_request *o, bool (*put)(const void *what, FILE *page),
+bool page_save(const struct options *o, bool (*put)(const void *what, FILE *page),
                const void *what);
 
 /* Write untrusted text, escaped for HTML. Invalid characters become question marks. */
 void page_text(FILE *page, const char *text);
 
 /* Write the name of the stream. */
-void page_stream(FILE *page, const struct eval_request *o);
+void page_stream(FILE *page, const struct options *o);
 
 /* Write a table without its empty columns. best: the row to mark; others: none. */
 void page_table(FILE *page, const struct table *t, int digits, size_t best);

@@ -4,7 +4,7 @@
 #include "report/page.h"
 #include "state/replace.h"
 
-bool report_screens_possible(const struct eval_request *o)
+bool report_screens_possible(const struct options *o)
 {
     return replace_spares(o->measures.report, REPLACES_REPORT) &&
            replace_possible(o->measures.report);

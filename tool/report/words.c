@@ -42,7 +42,7 @@ struct shown words_size(const struct report *r, uint32_t memory)
 
 static void type_filter(FILE *out, const struct report *r, uint32_t entrant)
 {
-    const struct eval_request *o = r->request;
+    const struct options *o = r->request;
     const struct candidate *e = &r->candidates.candidate[entrant];
     const char *fpr = e->fpr ? e->fpr : o->filter.fpr;
 
@@ -62,7 +62,7 @@ static void type_filter(FILE *out, const struct report *r, uint32_t entrant)
 
 static void type_command(FILE *out, const struct report *r, uint32_t entrant)
 {
-    const struct eval_request *o = r->request;
+    const struct options *o = r->request;
 
     if (o->measures.synthetic) {
         fprintf(out, "weir gen ");
@@ -76,7 +76,7 @@ static void type_command(FILE *out, const struct report *r, uint32_t entrant)
                 filter_takes(r->candidates.candidate[entrant].name, "importance") ? " -i 2" : "");
     shell_records(out, &o->records,
                   filter_takes(r->candidates.candidate[entrant].name, "importance"));
-    shell_files(out, o->inputs);
+    shell_files(out, options_inputs(o, 0));
 }
 
 /* Made by one of the two above, as text of the page. */

@@ -24,17 +24,10 @@ struct file_sink {
 
 static bool drain(struct file_sink *s, const uint8_t *data, size_t size)
 {
-    while (size > 0) {
-        ssize_t n = write(s->fd, data, size);
-
-        if (n < 0 && errno != EINTR) {
-            s->error = errno;
-            return false;
-        }
-        data += n > 0 ? n : 0;
-        size -= n > 0 ? (size_t)n : 0;
-    }
-    return true;
+    if (write_all(s->fd, data, size))
+        return true;
+    s->error = errno;
+    return false;
 }
 
 static bool into_file(void *context, const void *data, size_t size)
@@ -54,7 +47,7 @@ static bool into_file(void *context, const void *data, size_t size)
 }
 
 /* Returns the error, or 0. */
-static int write_all(struct file_sink *s, writes_to_sink write, const void *what)
+static int write_content(struct file_sink *s, writes_to_sink write, const void *what)
 {
     enum weir_status status = write(what, into_file, s);
 
@@ -134,7 +127,7 @@ static int write_in_place(const char *path, struct file_sink *sink, writes_to_si
     sink->fd = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC);
     if (sink->fd < 0)
         return errno;
-    int error = write_all(sink, write, what);
+    int error = write_content(sink, write, what);
     return close(sink->fd) != 0 && !error ? errno : error;
 }
 
@@ -148,18 +141,15 @@ static int write_new(const struct target_path *p, struct file_sink *sink, writes
     if (!temporary_open(&t, p->folder, p->exists && locked ? 0600 : 0666))
         return errno;
     inherit(t.fd, p);
-    if (locked)
-        lock_next(t.fd);
     sink->fd = t.fd;
-    int error = write_all(sink, write, what);
+    int error = write_content(sink, write, what);
     if (!error &&
         !(p->exists || !locked ? temporary_replace(&t, p->path) : temporary_link(&t, p->path)))
         error = errno;
     temporary_remove(&t);
     if (!error && locked)
         lock_move(t.fd);
-    else
-        close(t.fd);
+    close(t.fd);
     if (!error && sink->durable)
         sync_directory(p->folder);
     return error;

@@ -40,9 +40,7 @@ bool replace_text(const char *path, const char *text, size_t size, bool durable)
  * file. */
 bool lock_file(const char *path);
 
-/* Replace the locked file: lock the new file before it gets the name, and release the old one
- * after. lock_move() takes ownership of fd. */
-void lock_next(int fd);
+/* This is the locked file now. */
 void lock_move(int fd);
 
 /* Release the lock before the process ends. */
