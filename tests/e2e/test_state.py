@@ -710,6 +710,13 @@ def test_a_state_that_grows_keeps_its_keys_and_its_place(here, shards):
     refused("dedup", "--state", "larger", "-m", "192K", input="a\n", saying="larger: saved with another filter")
 
 
+def test_a_state_that_grows_keeps_the_description_of_its_keys(here):
+    run("dedup", "--ignore-case", "-m", "64K", "--state", "s", input="A\n")
+    run("grow", "s", "-m", "128K", "-o", "larger")
+    assert run("filter", "--ignore-case", "larger", input="a\nb\n").lines == ["a"]
+    refused("filter", "larger", input="a\n", saying="keys were made with --ignore-case")
+
+
 def test_a_file_grows_in_place_and_only_to_a_multiple(here):
     run("build", "-q", "-a", "recent", "-m", "64K", "--seed", "1", "-o", "f", input="a\nb\n")
     before = (here / "f").read_bytes()

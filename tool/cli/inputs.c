@@ -172,13 +172,6 @@ void records_describe_keys(const struct records *r, char *text, size_t size)
     memmove(text, text + (*text == ' '), strlen(text + (*text == ' ')) + 1);
 }
 
-/* Marks states whose JSON numbers are keys by their text. States without the mark compared values.
- */
-static const char *number_keys(const struct records *r)
-{
-    return r->format == FORMAT_JSONL && r->key ? " (numbers as written)" : "";
-}
-
 void records_describe(const struct records *r, char *text, size_t size)
 {
     static const char *const names[] = {"lines", "--csv", "--tsv", "--jsonl", "lines"};
@@ -187,11 +180,10 @@ void records_describe(const struct records *r, char *text, size_t size)
     if (r->format == FORMAT_DELIMITED || (r->format == FORMAT_CSV && r->delimiter != ','))
         snprintf(delimiter, sizeof delimiter, " -d %c", r->delimiter);
     size_t n = (size_t)snprintf(
-        text, size, "%s%s%s%s%s%s%s%s%s%s%s%s%s", names[r->format], number_keys(r),
-        r->nul ? " -z" : "", delimiter, r->header ? " --header" : "", r->key ? " -k " : "",
-        r->key ? r->key : "", r->importance ? " -i " : "", r->importance ? r->importance : "",
-        r->ttl ? " --ttl " : "", r->ttl ? r->ttl : "", r->time.field ? " --time " : "",
-        r->time.field ? r->time.field : "");
+        text, size, "%s%s%s%s%s%s%s%s%s%s%s%s", names[r->format], r->nul ? " -z" : "", delimiter,
+        r->header ? " --header" : "", r->key ? " -k " : "", r->key ? r->key : "",
+        r->importance ? " -i " : "", r->importance ? r->importance : "", r->ttl ? " --ttl " : "",
+        r->ttl ? r->ttl : "", r->time.field ? " --time " : "", r->time.field ? r->time.field : "");
 
     if (n < size)
         describe_options(r, text + n, size - n);

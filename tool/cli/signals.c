@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "cli/messages.h"
+
 static int wake[2] = {-1, -1};
 static volatile sig_atomic_t caught, reopen;
 static void (*at_end)(void);
@@ -49,9 +51,10 @@ bool signals_watch(void)
 {
     if (wake[0] >= 0)
         return true;
-    return pipe2(wake, O_CLOEXEC | O_NONBLOCK) == 0 && watch(SIGINT, take, (int)SA_RESETHAND) &&
-           watch(SIGTERM, take, (int)SA_RESETHAND) && watch_hangup() &&
-           watch(SIGUSR1, take_reopen, 0);
+    return (pipe2(wake, O_CLOEXEC | O_NONBLOCK) == 0 && watch(SIGINT, take, (int)SA_RESETHAND) &&
+            watch(SIGTERM, take, (int)SA_RESETHAND) && watch_hangup() &&
+            watch(SIGUSR1, take_reopen, 0)) ||
+           reject("not enough memory or file descriptors");
 }
 
 int signals_caught(void)

@@ -128,7 +128,7 @@ bool at_connect(struct at *a, const struct options *o)
 
     *a = (struct at){.remote = NULL};
     if (!signals_watch())
-        return reject("not enough memory or file descriptors");
+        return false;
     a->remote = remote_open(o->at.url, &options, why, sizeof why);
     if (!a->remote)
         return reject("%s", why);

@@ -2,7 +2,6 @@
  * disk. */
 #include <stdio.h>
 #include <string.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 
 #include <weir/hash.h>
@@ -58,10 +57,8 @@ static bool open_index(const struct options *o, struct indexing *x)
                       show_bytes(INDEX_MEMORY_MIN).text);
     if (!read_set(&o->filter, &wanted.hash))
         return false;
-    if (o->filter.seed ? !read_whole(o->filter.seed, &wanted.seed)
-                       : getrandom(&wanted.seed, sizeof wanted.seed, 0) != sizeof wanted.seed)
-        return reject("--seed %s: not a number from 0 to 18446744073709551615",
-                      o->filter.seed ? o->filter.seed : "");
+    if (!request_seed(&o->filter, &wanted.seed))
+        return false;
     wanted.memory = (size_t)bytes;
     x->dir = o->exact.dir;
     x->index = exact_open(x->dir, &wanted, why);

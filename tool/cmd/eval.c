@@ -20,11 +20,12 @@ static bool print(const struct evaluation *t)
     const struct options *o = t->request;
     struct rows rows;
     struct table table;
-    bool ok = o->measures.curve           ? rows_of_curves(&rows, t)
-              : o->measures.by_importance ? rows_of_importances(&rows, t)
-                                          : rows_of_filters(&rows, t);
+    enum rows_kind kind = o->measures.curve           ? ROWS_OF_CURVES
+                          : o->measures.by_importance ? ROWS_OF_IMPORTANCES
+                                                      : ROWS_OF_FILTERS;
+    bool ok = rows_of(&rows, t, kind);
 
-    table = rows_table(&rows);
+    table = rows_table(&rows, kind);
     ok = ok && table_print(&table, o->format);
     rows_close(&rows);
     return ok;

@@ -1,7 +1,6 @@
 /* near.c - weir dedup --near 0.8: drop texts that are similar to an earlier one. */
 #include <math.h>
 #include <string.h>
-#include <sys/random.h>
 #include <unistd.h>
 
 #include "cli/messages.h"
@@ -25,10 +24,8 @@ static bool read_options(const struct options *o, struct weir_near_options *n)
     if (!read_size(memory, &n->memory) || n->memory < WEIR_NEAR_MEMORY_MIN ||
         n->memory > WEIR_NEAR_MEMORY_MAX)
         return reject("-m %s: invalid size for --near; use a size from 64K to 128G", memory);
-    if (o->filter.seed ? !read_whole(o->filter.seed, &n->seed)
-                       : getrandom(&n->seed, sizeof n->seed, 0) != sizeof n->seed)
-        return reject("--seed %s: not a number from 0 to 18446744073709551615",
-                      o->filter.seed ? o->filter.seed : "");
+    if (!request_seed(&o->filter, &n->seed))
+        return false;
     return true;
 }
 

@@ -36,9 +36,7 @@ bool evaluation_open(struct evaluation *ev, const struct options *o)
 
     *ev = (struct evaluation){
         .request = o, .line = PTHREAD_MUTEX_INITIALIZER, .moved = PTHREAD_COND_INITIALIZER};
-    if (!signals_watch())
-        return reject("not enough memory or file descriptors");
-    return arrivals_open(&ev->arrivals, o) &&
+    return signals_watch() && arrivals_open(&ev->arrivals, o) &&
            selection_read(&selection, o, WEIR_KIND_FILTER, ev->arrivals.weighed) &&
            entrants_add_all(&ev->entrants, &selection) &&
            start(ev, &ev->entrants.entrant[0].filter, o->measures.permutations == 0);
@@ -243,9 +241,8 @@ bool evaluation_gather(struct evaluation *ev, const struct options *o, uint64_t 
 {
     *ev = (struct evaluation){
         .request = o, .line = PTHREAD_MUTEX_INITIALIZER, .moved = PTHREAD_COND_INITIALIZER};
-    if (!signals_watch())
-        return reject("not enough memory or file descriptors");
-    if (!arrivals_open(&ev->arrivals, o) || !open_hasher(ev) || !start(ev, &ev->hasher, false))
+    if (!signals_watch() || !arrivals_open(&ev->arrivals, o) || !open_hasher(ev) ||
+        !start(ev, &ev->hasher, false))
         return false;
     ev->arrivals.replay.most = most;
     return gather(ev) && !signals_caught();

@@ -79,9 +79,10 @@ bool screens_open(struct screens *s, const struct options *o)
     static struct selection choices;
 
     *s = (struct screens){.request = o, .batch = calloc(1, sizeof *s->batch)};
-    if (!s->batch || !signals_watch())
-        return reject("not enough memory or file descriptors");
-    if (!selection_read(&choices, o, WEIR_KIND_SCREEN, false) || !arrivals_open(&s->arrivals, o))
+    if (!s->batch)
+        return reject("out of memory");
+    if (!signals_watch() || !selection_read(&choices, o, WEIR_KIND_SCREEN, false) ||
+        !arrivals_open(&s->arrivals, o))
         return false;
     if (choices.memories == 0)
         snprintf(choices.memory[choices.memories++], sizeof choices.memory[0], MEMORY_DEFAULT);

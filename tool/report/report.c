@@ -129,7 +129,7 @@ static bool run_all(struct report *r)
     struct evaluation *t = &r->evaluation;
 
     if (!open_candidates(r, &r->candidates, 0) || !run_candidates(r, &r->candidates, &r->choice) ||
-        !rows_of_filters(&r->all, t))
+        !rows_of(&r->all, t, ROWS_OF_ADVICE))
         return false;
     for (uint32_t i = 0; i < r->all.count; i++) {
         const struct outlook *o = &r->choice.outlook[i];
@@ -155,8 +155,9 @@ static bool run_best(struct report *r)
     t->arrivals.passes = 1;
     return candidates_pick(&r->candidates, &t->entrants, &r->detailed, r->weighed,
                            r->choice.best_of, r->choice.filters, seed_of(r, seed)) &&
-           evaluation_run(t) && rows_of_filters(&r->best, t) && rows_of_curves(&r->curves, t) &&
-           (!r->weighed || rows_of_importances(&r->groups, t));
+           evaluation_run(t) && rows_of(&r->best, t, ROWS_OF_FILTERS) &&
+           rows_of(&r->curves, t, ROWS_OF_CURVES) &&
+           (!r->weighed || rows_of(&r->groups, t, ROWS_OF_IMPORTANCES));
 }
 
 /* ---- the page ---- */
@@ -186,9 +187,8 @@ static void put_best(const struct report *r, FILE *page)
 
 static void put_all(const struct report *r, FILE *page)
 {
-    struct table t = rows_table(&r->all);
+    struct table t = rows_table(&r->all, ROWS_OF_ADVICE);
 
-    t.column = rows_advice_columns;
     fprintf(page, "<details>\n<summary>All %zu filters and settings that were measured</summary>\n",
             t.rows);
     page_table(page, &t, 3, SIZE_MAX);
@@ -265,9 +265,8 @@ static bool put_page(const void *what, FILE *page)
 
 static bool answer(const struct report *r)
 {
-    struct table table = rows_table(&r->all);
+    struct table table = rows_table(&r->all, ROWS_OF_ADVICE);
 
-    table.column = rows_advice_columns;
     if (!print_is_text(r->request->format))
         return table_print(&table, r->request->format);
     report_say(r);
