@@ -274,12 +274,9 @@ static bool looks_like_network(const char *key, size_t size)
     return false;
 }
 
-/* Count the key if it is a network. */
-static void count_network(struct networks *n, const char *name, uint64_t line, const char *key,
-                          size_t size)
+static void keep_first(struct networks *n, const char *name, uint64_t line, const char *key,
+                       size_t size)
 {
-    if (!looks_like_network(key, size) || n->count++ > 0)
-        return;
     n->name = name;
     n->line = line;
     snprintf(n->text, sizeof n->text, "%.*s", (int)size, key);
@@ -289,8 +286,10 @@ void networks_count(struct networks *n, const struct batch *b)
 {
     for (uint32_t i = 0; i < b->n && n->looked_at < LOOKED_AT; i++) {
         n->looked_at++;
-        if (!b->bads || !b->bad[i])
-            count_network(n, b->input.name, batch_line(b, i), b->key[i].data, b->key[i].size);
+        if ((b->bads && b->bad[i]) || !looks_like_network(b->key[i].data, b->key[i].size))
+            continue;
+        if (n->count++ == 0) /* batch_line() counts the lines of the batch */
+            keep_first(n, b->input.name, batch_line(b, i), b->key[i].data, b->key[i].size);
     }
 }
 
@@ -322,6 +321,7 @@ void networks_report_store(const char *url)
         close(fd);
     for (const char *at = text; size > 0 && (end = memchr(at, '\n', (size_t)(text + size - at)));
          at = end + 1, line++)
-        count_network(&n, path, line, at, (size_t)(end - at));
+        if (looks_like_network(at, (size_t)(end - at)) && n.count++ == 0)
+            keep_first(&n, path, line, at, (size_t)(end - at));
     networks_report(&n, "--cidr");
 }

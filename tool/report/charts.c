@@ -132,7 +132,7 @@ static bool draw_curve(struct charts *all, enum measure what)
     const struct report *r = all->report;
     const struct score *s = scored(r);
     double records = r->scale * (double)(s->n[NEW] + s->n[OLD]) / r->measured.orders;
-    double unit = records < 1e4 ? 1 : records < 1e7 ? 1e3 : 1e6;
+    double unit = records < 1e3 ? 1 : records < 1e6 ? 1e3 : 1e6;
     double floor = what == INTERVAL_FPR ? floor_of(s->n[NEW] / CURVE_POINTS) : 0;
     const char *name = NULL;
 
