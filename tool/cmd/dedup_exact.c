@@ -8,7 +8,6 @@
 
 #include "cli/messages.h"
 #include "cli/units.h"
-#include "cmd/commands.h"
 #include "cmd/run.h"
 #include "verdict/by_index.h"
 

@@ -5,7 +5,6 @@
 
 #include "cli/messages.h"
 #include "cli/units.h"
-#include "cmd/commands.h"
 #include "cmd/run.h"
 #include "state/replace.h"
 #include "verdict/by_near.h"

@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "cli/messages.h"
-#include "cmd/commands.h"
 #include "cmd/run.h"
 #include "state/files.h"
 #include "verdict/by_parts.h"
