@@ -135,8 +135,7 @@ static bool take_lock(const struct target_path *p, const char *path)
 /* Is the name still that of the file that was locked, or free? */
 static bool is_unchanged(const struct target_path *p)
 {
-    return !p->exists ||
-           (held.exists && p->st.st_dev == held.file.st_dev && p->st.st_ino == held.file.st_ino);
+    return !p->exists || (held.exists && same_file(&p->st, &held.file));
 }
 
 bool lock_file(const char *path)
