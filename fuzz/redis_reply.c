@@ -6,8 +6,7 @@
  *
  * Input: a byte that selects the lookup, then the server's bytes. */
 #include "fuzz.h"
-#include "store/url.h"
-#include "store/redis.h"
+#include "store/redis.c"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,7 +17,7 @@
 #define KEYS 3
 #define PASSWORD "SECRET"
 
-static void take(void *context, const struct weir_bytes *keys, size_t n)
+static void take_keys(void *context, const struct weir_bytes *keys, size_t n)
 {
     uint64_t *sum = context;
 
@@ -40,7 +39,7 @@ static void require_spec(const struct store *store)
     }
 }
 
-static enum outcome answer(struct store *store)
+static enum outcome ask_keys(struct store *store)
 {
     const struct weir_bytes keys[KEYS] = {{"a", 1}, {"", 0}, {"ccc", 3}};
     uint8_t answers[KEYS] = {WEIR_UNANSWERED, WEIR_UNANSWERED, WEIR_UNANSWERED};
@@ -51,7 +50,7 @@ static enum outcome answer(struct store *store)
     return outcome;
 }
 
-static enum outcome ask(struct store *store, unsigned question)
+static enum outcome fuzz_ask(struct store *store, unsigned question)
 {
     struct redis *r = store->own;
     uint64_t sum = 0;
@@ -62,9 +61,9 @@ static enum outcome ask(struct store *store, unsigned question)
     case 0:
         return store->backend->size(store, &sum);
     case 1:
-        return store->backend->list(store, take, &sum);
+        return store->backend->list(store, take_keys, &sum);
     default:
-        return answer(store);
+        return ask_keys(store);
     }
 }
 
@@ -93,11 +92,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     require(url_open(&store.url, "redis://u:" PASSWORD "@h/k", form, why, sizeof why));
     wire_adopt(&redis.wire, connect_to(data + 1, size - 1, &server));
-    require(redis_read_replies(&store));
+    require(open_reader(&store));
     store_extend(&store);
-    if (ask(&store, data[0]) != STORE_OK)
+    if (fuzz_ask(&store, data[0]) != STORE_OK)
         require_spec(&store);
-    redis_disconnect(&store);
+    disconnect(&store);
     close(server);
     url_close(&store.url);
     return 0;
