@@ -9,7 +9,7 @@
  * Each connection begins with WEIR.INFO, which reports the protocol of the module. Lanes send
  * nothing to a node before the protocol is known to be REMOTE_PROTOCOL.
  *
- * One thread sends and receives (loop.c); the others put commands into lanes and wait. One lock
+ * One thread sends and receives (lanes.c); the others put commands into lanes and wait. One lock
  * guards everything here. */
 #ifndef WEIR_REMOTE_CLIENT_H
 #define WEIR_REMOTE_CLIENT_H
@@ -169,12 +169,6 @@ uint32_t slot_of(const char *key, size_t size);
 
 /* ---- lanes.c; the lock is held ---- */
 
-void lane_add(struct lane *l, struct remote_command *c);
-void lane_remove(struct lane *l, struct remote_command *c);
-
-/* Send the commands that may be sent. */
-void lane_send(struct remote *r, struct lane *l);
-
 /* Send a command again, after a pause or at once. */
 void lane_again(struct remote *r, struct remote_command *c, bool pause);
 
@@ -186,7 +180,7 @@ void command_done(struct remote *r, struct remote_command *c);
 /* Handle the replies that have arrived. False: the node was dropped. */
 bool answers_take(struct remote *r, struct node *n);
 
-/* ---- loop.c ---- */
+/* ---- lanes.c ---- */
 
 void *remote_loop(void *remote);
 
@@ -203,7 +197,7 @@ bool remote_fail(struct remote *r, const char *format, ...) __attribute__((forma
 /* The same text without secrets; NULL if out of memory. */
 char *remote_tidy(const struct remote *r, const char *text);
 
-/* ---- calls.c; the lock is not held ---- */
+/* ---- lanes.c; the lock is not held ---- */
 
 /* A command that is sent as an array of words. */
 struct call {
