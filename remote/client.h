@@ -194,9 +194,6 @@ void remote_give_up(struct remote *r, const char *format, ...)
 /* The same without the lock held. Returns false. */
 bool remote_fail(struct remote *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* The same text without secrets; NULL if out of memory. */
-char *remote_tidy(const struct remote *r, const char *text);
-
 /* ---- lanes.c; the lock is not held ---- */
 
 /* A command that is sent as an array of words. */

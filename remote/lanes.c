@@ -24,20 +24,6 @@
 
 /* ---- giving up ---- */
 
-char *remote_tidy(const struct remote *r, const char *text)
-{
-    char *hidden = secrets_hide(&r->url.secrets, text);
-    char *shown = hidden ? malloc(3 * strlen(hidden) + 1) : NULL;
-
-    for (char *c = hidden; c && *c; c++)
-        if (*c == '\n' || *c == '\r' || *c == '\t')
-            *c = ' ';
-    if (shown)
-        percent_tidy(shown, hidden);
-    free(hidden);
-    return shown;
-}
-
 static void give_up(struct remote *r, const char *format, va_list args)
 {
     char text[1024], *shown;
@@ -45,7 +31,7 @@ static void give_up(struct remote *r, const char *format, va_list args)
     if (r->failed)
         return;
     vsnprintf(text, sizeof text, format, args);
-    shown = remote_tidy(r, text);
+    shown = secrets_tidy(&r->url.secrets, text);
     snprintf(r->failure, sizeof r->failure, "%s", shown ? shown : "out of memory");
     free(shown);
     r->failed = true;

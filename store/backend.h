@@ -25,11 +25,6 @@ struct store {
     bool unlisted;   /* list=no, or hashed */
     struct store_stats stats;
     char failure[640];
-
-    struct weir_bytes *pending; /* keys without an answer */
-    uint8_t *answer;            /* their answers */
-    uint32_t *origin;           /* their indices */
-    size_t room;
 };
 
 struct backend {
@@ -45,7 +40,7 @@ struct backend {
     enum outcome (*connect)(struct store *store); /* unless connected; check that the set exists */
     void (*disconnect)(struct store *store);
     enum outcome (*answer)(struct store *store, const struct weir_bytes *keys, size_t n,
-                           uint8_t *answers); /* may set only some */
+                           uint8_t *answers); /* all, if it succeeds */
     enum outcome (*size)(struct store *store, uint64_t *keys);
     enum outcome (*list)(struct store *store, store_taker take, void *context); /* NULL if hashed */
     const void *(*note)(const struct store *store, size_t *size); /* see store_note(); or NULL */

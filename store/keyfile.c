@@ -190,20 +190,17 @@ static enum outcome answer(struct store *store, const struct weir_bytes *keys, s
                            uint8_t *answers)
 {
     const struct keyfile *f = store->own;
-    enum outcome outcome;
 
     for (size_t i = 0; i < n; i++) {
         if (f->latency > 0 && i % f->batch == 0) {
             sleep_for(f->latency);
             if (store_late(store))
                 return STORE_AGAIN;
+            store_extend(store);
         }
         answers[i] = is_member(store, keys[i]) ? WEIR_MEMBER : WEIR_OTHER;
     }
-    outcome = check_unchanged(store, IN_USE);
-    if (outcome != STORE_OK)
-        memset(answers, WEIR_UNANSWERED, n); /* any answer may be wrong */
-    return outcome;
+    return check_unchanged(store, IN_USE);
 }
 
 /* ---- size and list ---- */

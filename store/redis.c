@@ -539,11 +539,7 @@ static enum outcome answer(struct store *store, const struct weir_bytes *keys, s
         now = chunk_of(r, keys + i, n - i);
         outcome = take_chunk(store, now, answers + i);
     }
-    if (outcome == STORE_OK)
-        outcome = take_count(store);
-    if (outcome != STORE_OK)
-        memset(answers, WEIR_UNANSWERED, n);
-    return outcome;
+    return outcome == STORE_OK ? take_count(store) : outcome;
 }
 
 /* ---- list ---- */

@@ -28,6 +28,9 @@ void secrets_close(struct secrets *secrets);
  * backslash escapes, also truncated. NULL if out of memory. */
 char *secrets_hide(const struct secrets *secrets, const char *text);
 
+/* The same on one line, without control characters and a final full stop. */
+char *secrets_tidy(const struct secrets *secrets, const char *text);
+
 /* ---- addresses ---- */
 
 #define PARAMETERS_MAX 24
