@@ -90,8 +90,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (size == 0 || size > 65536)
         return 0;
     require(url_open(&store.url, "redis://u:" PASSWORD "@h/k", form, why, sizeof why));
-    wire_adopt(&redis.wire, connect_to(data + 1, size - 1, &server));
-    require(open_reader(&store));
+    wire_adopt(&redis.connection.wire, connect_to(data + 1, size - 1, &server));
+    require(reply_open(&redis.connection.replies));
     store_extend(&store);
     if (fuzz_ask(&store, data[0]) != STORE_OK)
         require_spec(&store);

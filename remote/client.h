@@ -16,8 +16,8 @@
 
 #include <pthread.h>
 
-#include "connection.h"
 #include "remote.h"
+#include "store/connection.h"
 #include "store/url.h"
 
 #define SLOTS 16384
@@ -154,6 +154,9 @@ void node_free(struct node *n);
 
 /* Queue these bytes and expect a reply. False if out of memory. */
 bool node_put(struct node *n, const char *bytes, size_t size, struct expected_reply e);
+
+/* The same for a command in the format of hiredis, such as "AUTH %s". */
+bool node_ask(struct node *n, struct expected_reply e, const char *format, ...);
 
 /* Ask a node for the owners of all slots, if it is time. */
 void slots_ask(struct remote *r);

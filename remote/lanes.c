@@ -225,28 +225,23 @@ void lane_again(struct remote *r, struct remote_command *c, bool pause)
     l->not_before = r->clock + l->pause;
 }
 
+/* A node that takes over the slot accepts a command only after ASKING. */
+static bool send_asking(const struct lane *l, struct node *n)
+{
+    return !l->asked || node_ask(n, (struct expected_reply){.kind = TO_ASKING}, "ASKING");
+}
+
 static bool send_create(const struct remote *r, const struct lane *l, struct node *n)
 {
-    char text[WEIR_SPEC_MAX + 700];
-    int size = snprintf(text, sizeof text,
-                        "*4\r\n$11\r\nWEIR.CREATE\r\n$%zu\r\n%s\r\n$%zu\r\n%s\r\n$2\r\nNX\r\n",
-                        strlen(l->key), l->key, strlen(r->spec), r->spec);
-
-    return size < (int)sizeof text &&
-           node_put(n, text, (size_t)size, (struct expected_reply){.kind = TO_CREATE});
+    return node_ask(n, (struct expected_reply){.kind = TO_CREATE}, "WEIR.CREATE %s %s NX", l->key,
+                    r->spec) &&
+           send_asking(l, n);
 }
 
 static bool send_one(const struct remote *r, struct lane *l, struct remote_command *c,
                      struct node *n)
 {
-    static const char asking[] = "*1\r\n$6\r\nASKING\r\n";
-
-    if ((l->asked &&
-         !node_put(n, asking, sizeof asking - 1, (struct expected_reply){.kind = TO_ASKING})) ||
-        (l->lost && !send_create(r, l, n)))
-        return false;
-    if (l->lost && l->asked &&
-        !node_put(n, asking, sizeof asking - 1, (struct expected_reply){.kind = TO_ASKING}))
+    if (!send_asking(l, n) || (l->lost && !send_create(r, l, n)))
         return false;
     l->lost = false;
     if (n->count == 0)
@@ -327,26 +322,15 @@ bool remote_wait(struct remote *r, const uint32_t *outstanding)
 bool call_begin(struct remote *r, struct call *c, uint32_t lane, int n, const char *const *words,
                 const size_t *sizes, bool refusable)
 {
-    size_t size = 16, at;
+    long long size;
 
     *c = (struct call){.outstanding = 1};
-    for (int i = 0; i < n; i++)
-        size += 32 + (sizes ? sizes[i] : strlen(words[i]));
-    c->text = malloc(size);
-    if (!c->text)
+    size = redisFormatCommandArgv(&c->text, n, (const char **)(uintptr_t)words, sizes);
+    if (size < 0)
         return false;
-    at = (size_t)sprintf(c->text, "*%d\r\n", n);
-    for (int i = 0; i < n; i++) {
-        size_t length = sizes ? sizes[i] : strlen(words[i]);
-
-        at += (size_t)sprintf(c->text + at, "$%zu\r\n", length);
-        memcpy(c->text + at, words[i], length);
-        memcpy(c->text + at + length, "\r\n", 2);
-        at += length + 2;
-    }
     c->command = (struct remote_command){.lane = &r->lane[lane],
                                          .text = c->text,
-                                         .size = at,
+                                         .size = (size_t)size,
                                          .outstanding = &c->outstanding,
                                          .refusable = refusable};
     remote_put(r, &c->command, 1);
@@ -361,7 +345,7 @@ redisReply *call_finish(struct remote *r, struct call *c)
 void call_free(struct call *c)
 {
     freeReplyObject(c->command.reply);
-    free(c->text);
+    redisFreeCommand(c->text);
     *c = (struct call){0};
 }
 
@@ -370,19 +354,12 @@ void call_free(struct call *c)
 /* After the commands of this round, send one WAIT for all of them. */
 static void ask_replicas(struct remote *r, struct node *n)
 {
-    char text[96], replicas[16], most[16];
-    int size;
-
     if (!r->options.replicas || !n->unwaited || !node_is_ready(n))
         return;
-    snprintf(replicas, sizeof replicas, "%u", r->options.replicas);
-    snprintf(most, sizeof most, "%d", 1 + (int)(r->options.timeout * 1000 / 8));
-    size = snprintf(text, sizeof text, "*3\r\n$4\r\nWAIT\r\n$%zu\r\n%s\r\n$%zu\r\n%s\r\n",
-                    strlen(replicas), replicas, strlen(most), most);
     n->unwaited = false;
     n->waits++;
-    if (!node_put(n, text, (size_t)size,
-                  (struct expected_reply){.kind = TO_WAIT, .wait = n->waits}))
+    if (!node_ask(n, (struct expected_reply){.kind = TO_WAIT, .wait = n->waits}, "WAIT %u %d",
+                  r->options.replicas, 1 + (int)(r->options.timeout * 1000 / 8)))
         node_drop(r, n, "out of memory");
 }
 

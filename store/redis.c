@@ -14,14 +14,13 @@
 #include <string.h>
 
 #include "backend.h"
-#include "wire.h"
+#include "connection.h"
 
 #define CHUNK_KEYS 1024       /* max keys per command */
 #define CHUNK_BYTES (1 << 20) /* max bytes per command, except for one longer key */
 #define LISTED "1000"
 #define LISTED_MOST 16 /* max listed members, divided by the members of the set */
 #define ROUNDS_MOST 1000
-#define ELEMENTS_MOST (1 << 20) /* per array; a list has some thousand */
 
 /* Max bytes of one reply: four times that of a lookup, some hundred times that of a list; chosen.
  */
@@ -30,8 +29,7 @@
 
 struct redis {
     struct background *looking_up; /* the host */
-    struct wire wire;
-    redisReader *reader;  /* NULL: not connected */
+    struct connection connection;
     struct tls *tls;      /* NULL: without TLS */
     char *host;           /* without its port */
     char *password;       /* of the address, or of the environment */
@@ -45,7 +43,7 @@ struct redis {
 
 static enum outcome fail(struct store *store)
 {
-    const struct wire *w = &((struct redis *)store->own)->wire;
+    const struct wire *w = &((struct redis *)store->own)->connection.wire;
 
     /* what is wrong with a certificate at the start may pass during a long run */
     return store_fail(store, w->refused && !store->opened ? STORE_REFUSED : STORE_AGAIN, "%s",
@@ -54,7 +52,7 @@ static enum outcome fail(struct store *store)
 
 static enum outcome fail_parser(struct store *store)
 {
-    const redisReader *reader = ((struct redis *)store->own)->reader;
+    const redisReader *reader = ((struct redis *)store->own)->connection.replies.reader;
 
     if (reader->err == REDIS_ERR_OOM)
         return store_fail(store, STORE_REFUSED,
@@ -82,7 +80,7 @@ static enum outcome fail_reply(struct store *store, const redisReply *reply)
 static enum outcome send_command(struct store *store, int n, const char **words,
                                  const size_t *sizes)
 {
-    struct wire *w = &((struct redis *)store->own)->wire;
+    struct wire *w = &((struct redis *)store->own)->connection.wire;
     char *text = NULL;
     long long size = redisFormatCommandArgv(&text, n, words, sizes);
     bool queued = size >= 0 && wire_put(w, text, (size_t)size);
@@ -92,46 +90,35 @@ static enum outcome send_command(struct store *store, int n, const char **words,
     return queued ? STORE_OK : store_fail(store, STORE_AGAIN, "out of memory");
 }
 
-/* Send, wait, and receive; adds the number of bytes received. */
-static enum outcome exchange(struct store *store, size_t *came)
+/* Send, wait, and receive. */
+static enum outcome exchange(struct store *store)
 {
-    struct redis *r = store->own;
-    char bytes[WIRE_READ];
-    size_t n = 0;
+    struct connection *c = &((struct redis *)store->own)->connection;
+    size_t came;
     int events;
 
-    if (wire_unsent(&r->wire) > 0 && !wire_send(&r->wire))
+    if (wire_unsent(&c->wire) > 0 && !wire_send(&c->wire))
         return fail(store);
-    events = store_wait(store, r->wire.fd, wire_events(&r->wire));
+    events = store_wait(store, c->wire.fd, wire_events(&c->wire));
     if (!events)
         return STORE_AGAIN;
-    if ((events & ~POLLOUT) && !wire_receive(&r->wire, bytes, &n))
-        return fail(store);
-    if (n > 0 && redisReaderFeed(r->reader, bytes, n) != REDIS_OK)
-        return fail_parser(store);
-    *came += n;
-    return STORE_OK;
+    return (events & ~POLLOUT) && !connection_receive(c, &came) ? fail(store) : STORE_OK;
 }
 
 /* Send, and wait for the next reply of at most `most` bytes. NULL after a failure. */
 static enum outcome next_reply(struct store *store, size_t most, redisReply **reply)
 {
-    struct redis *r = store->own;
+    struct reply_reader *replies = &((struct redis *)store->own)->connection.replies;
     enum outcome outcome = STORE_OK;
-    size_t came = 0;
 
-    *reply = NULL;
     while (outcome == STORE_OK) {
-        void *next = NULL;
+        enum reply_kind kind = reply_next(replies, reply);
 
-        if (redisReaderGetReply(r->reader, &next) != REDIS_OK)
-            return fail_parser(store);
-        *reply = next;
-        if (next)
-            return STORE_OK;
-        if (came > most)
+        if (kind != REPLY_NONE)
+            return kind == REPLY_OBJECT ? STORE_OK : fail_parser(store);
+        if (replies->came > most)
             return store_fail(store, STORE_REFUSED, "its reply is too long for a set");
-        outcome = exchange(store, &came);
+        outcome = exchange(store);
     }
     return outcome;
 }
@@ -230,7 +217,7 @@ static bool open_url(struct store *store)
 
     if (!r)
         return store_refuse(store, "out of memory");
-    r->wire.fd = -1;
+    r->connection.wire.fd = -1;
     return read_address(store);
 }
 
@@ -239,7 +226,7 @@ static void close_url(struct store *store)
     struct redis *r = store->own;
 
     background_abandon(&r->looking_up);
-    wire_close(&r->wire);
+    wire_close(&r->connection.wire);
     tls_close(r->tls);
     free(r->host);
     free(r->password);
@@ -275,46 +262,10 @@ static void discard(void *result)
     free(found);
 }
 
-#if HIREDIS_MAJOR < 1
-static redisReplyObjectFunctions functions; /* those of hiredis, except: */
-static void *(*create_array)(const redisReadTask *, int);
-
-static void *create_small_array(const redisReadTask *task, int elements)
-{
-    return elements > ELEMENTS_MOST ? NULL : create_array(task, elements);
-}
-
-static void bound_arrays(redisReader *reader)
-{
-    if (!create_array) {
-        functions = *reader->fn;
-        create_array = functions.createArray;
-        functions.createArray = create_small_array;
-    }
-    reader->fn = &functions;
-}
-#else
-static void bound_arrays(redisReader *reader)
-{
-    reader->maxelements = ELEMENTS_MOST;
-}
-#endif
-
-/* Read replies, with limits, from the connection. False if out of memory. */
-static bool open_reader(struct store *store)
-{
-    struct redis *r = store->own;
-
-    r->reader = redisReaderCreate();
-    if (r->reader)
-        bound_arrays(r->reader);
-    return r->reader;
-}
-
 /* Wait until the connection is open. */
 static enum outcome settle(struct store *store, bool begun)
 {
-    struct wire *w = &((struct redis *)store->own)->wire;
+    struct wire *w = &((struct redis *)store->own)->connection.wire;
 
     while (begun && w->stage != WIRE_OPEN) {
         if (!store_wait(store, w->fd, wire_events(w)))
@@ -343,10 +294,10 @@ static enum outcome reach_one_of(struct store *store, const struct looked_up *fo
         return store_fail(store, STORE_AGAIN, "cannot connect: %s",
                           found->why ? found->why : "out of memory");
     for (const struct addrinfo *a = found->list; a; a = a->ai_next) {
-        outcome = settle(store, wire_connect(&r->wire, a, r->tls, r->host));
-        if (outcome == STORE_OK || r->wire.stage != WIRE_CONNECTING)
+        outcome = settle(store, wire_connect(&r->connection.wire, a, r->tls, r->host));
+        if (outcome == STORE_OK || r->connection.wire.stage != WIRE_CONNECTING)
             break;
-        wire_close(&r->wire);
+        wire_close(&r->connection.wire);
     }
     return outcome;
 }
@@ -358,7 +309,7 @@ static enum outcome reach(struct store *store)
     enum outcome outcome;
 
     if (store->url.socket)
-        return settle(store, wire_connect_path(&r->wire, store->url.host));
+        return settle(store, wire_connect_path(&r->connection.wire, store->url.host));
     if (!r->looking_up)
         r->looking_up = background_start(look_up, discard, store->url.host);
     if (!r->looking_up)
@@ -420,10 +371,10 @@ static enum outcome connect_to_set(struct store *store)
     uint64_t members = 0;
     enum outcome outcome;
 
-    if (r->reader)
+    if (r->connection.replies.reader)
         return STORE_OK;
     outcome = reach(store);
-    if (outcome == STORE_OK && !open_reader(store))
+    if (outcome == STORE_OK && !reply_open(&r->connection.replies))
         outcome = store_fail(store, STORE_AGAIN, "out of memory");
     if (outcome == STORE_OK)
         outcome = log_in(store);
@@ -438,10 +389,7 @@ static void disconnect(struct store *store)
 {
     struct redis *r = store->own;
 
-    wire_close(&r->wire);
-    if (r->reader)
-        redisReaderFree(r->reader);
-    r->reader = NULL;
+    connection_close(&r->connection);
 }
 
 /* ---- answering ---- */
