@@ -162,7 +162,7 @@ void store_close(struct store *store)
     if (!store)
         return;
     if (store->own) {
-        store->backend->disconnect(store);
+        store_disconnect(store);
         store->backend->close(store);
     }
     url_close(&store->url);

@@ -36,9 +36,10 @@ struct backend {
     const char *const *parameters;        /* names whose values are not secret; NULL-terminated */
     bool (*knows)(const char *parameter); /* further names; may be NULL */
 
-    bool (*open)(struct store *store);            /* set own from the address; does not connect */
-    enum outcome (*connect)(struct store *store); /* unless connected; check that the set exists */
-    void (*disconnect)(struct store *store);
+    bool (*open)(struct store *store); /* set own from the address; does not connect */
+    /* Unless connected; check that the set exists. NULL: nothing to do. */
+    enum outcome (*connect)(struct store *store);
+    void (*disconnect)(struct store *store); /* or NULL */
     enum outcome (*answer)(struct store *store, const struct weir_bytes *keys, size_t n,
                            uint8_t *answers); /* all, if it succeeds */
     enum outcome (*size)(struct store *store, uint64_t *keys);
@@ -62,9 +63,10 @@ const char *postgres_library(void);
 enum outcome store_fail(struct store *store, enum outcome outcome, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* The same for a permanent failure. Returns false. */
-bool store_refuse(struct store *store, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
+/* The same for a permanent failure. False. */
+#define store_refuse(store, ...) (store_fail(store, STORE_REFUSED, __VA_ARGS__) == STORE_OK)
+
+void store_disconnect(struct store *store);
 
 double store_now(void); /* seconds, monotonic */
 

@@ -471,11 +471,6 @@ char keyfile_delimiter(const struct store *store)
     return ((const struct keyfile *)store->own)->delimiter;
 }
 
-static void release(struct store *store)
-{
-    (void)store; /* keep the file open */
-}
-
 static void close_file(struct store *store)
 {
     struct keyfile *f = store->own;
@@ -495,7 +490,6 @@ const struct backend backend_keys = {.scheme = "keys",
                                      .parameters = parameters,
                                      .open = open_file,
                                      .connect = make_ready,
-                                     .disconnect = release,
                                      .answer = answer,
                                      .size = size,
                                      .list = list,

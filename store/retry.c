@@ -52,16 +52,6 @@ enum outcome store_fail(struct store *store, enum outcome outcome, const char *f
     return outcome;
 }
 
-bool store_refuse(struct store *store, const char *format, ...)
-{
-    va_list args;
-
-    va_start(args, format);
-    note(store, format, args);
-    va_end(args);
-    return false;
-}
-
 static void count_tries(struct store *store, unsigned tries)
 {
     size_t n = strlen(store->failure);
@@ -135,6 +125,12 @@ static bool pause_for(const struct store *store, double seconds)
 
 /* ---- attempts ---- */
 
+void store_disconnect(struct store *store)
+{
+    if (store->backend->disconnect)
+        store->backend->disconnect(store);
+}
+
 bool store_try(struct store *store, attempt act, void *work)
 {
     unsigned attempts = store->gave_up ? 1 : store->options.attempts;
@@ -143,12 +139,12 @@ bool store_try(struct store *store, attempt act, void *work)
 
     for (unsigned i = 1; outcome == STORE_AGAIN; i++) {
         store_extend(store);
-        outcome = store->backend->connect(store);
+        outcome = store->backend->connect ? store->backend->connect(store) : STORE_OK;
         if (outcome == STORE_OK)
             outcome = act(store, work);
         if (outcome == STORE_OK)
             break;
-        store->backend->disconnect(store);
+        store_disconnect(store);
         if (outcome == STORE_REFUSED || i >= attempts || !pause_for(store, pause)) {
             count_tries(store, i);
             break;

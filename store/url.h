@@ -49,8 +49,9 @@ struct url {
     struct parameter parameter[PARAMETERS_MAX];
     int parameters;
     struct secrets secrets;
-    bool odd;   /* the name may contain a mistyped secret */
-    char *name; /* for messages, on one line; equal for the same set */
+    bool odd;        /* the name may contain a mistyped secret */
+    char *name;      /* for messages, on one line; equal for the same set */
+    const char *why; /* it is invalid */
 };
 
 /* The form of addresses of a store. */
