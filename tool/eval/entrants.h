@@ -10,10 +10,10 @@
 
 #include <weir.h>
 
+#include "pipe/batch.h"
 #include "eval/replay.h"
 #include "cli/options.h"
 #include "state/shards.h"
-#include "verdict/batch_keys.h"
 
 /* ---- counts of records and errors, and their rates: score.c ---- */
 
