@@ -14,6 +14,7 @@
 #define WORD_FACTOR UINT64_C(0x9FB21C651E98DF25)
 #define SHINGLE_FACTOR UINT64_C(0xC2B2AE3D27D4EB4F)
 #define NOT_UTF8 0x110000 /* plus the byte */
+#define DOTLESS_I 0x131   /* its capital is I, which folds to i */
 
 enum char_kind { SEPARATES, LETTER, ALONE, IGNORED };
 
@@ -66,8 +67,8 @@ static int decompose(int32_t c, int32_t *to, int most)
 {
     int boundary = 0;
 
-    if (c >= NOT_UTF8 || (c >= 0x2000 && c <= 0x206F)) {
-        *to = c;
+    if (c >= NOT_UTF8 || (c >= 0x2000 && c <= 0x206F) || c == DOTLESS_I) {
+        *to = c == DOTLESS_I ? 'i' : c;
         return 1;
     }
     utf8proc_ssize_t n = utf8proc_decompose_char(

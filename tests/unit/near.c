@@ -166,6 +166,7 @@ static void words_are_compared_without_case_form_and_punctuation(void **state)
          "stra\xc3\x9f"
          "e",
          true},
+        {"Ayr\xc4\xb1nt\xc4\xb1", "AYRINTI", true},                     /* Turkish */
         {"\xed\x95\x9c", "\xe1\x84\x92\xe1\x85\xa1\xe1\x86\xab", true}, /* Hangul */
         {"\xe3\x81\x8c", "\xe3\x81\x8b\xe3\x82\x99", true},             /* kana with a mark */
         {"co\xc2\xadop", "coop", true},                                 /* soft hyphen */
