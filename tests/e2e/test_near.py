@@ -157,6 +157,15 @@ def test_memory_is_bounded_and_eviction_is_reported(here):
     assert stopped.status == 2 and "stopped: 64.0 KiB" in stopped.err
 
 
+def test_json_without_a_field_gets_a_note(here):
+    rows = '{"id": 1, "text": "a b c"}\n{"id": 2, "text": "a b c"}\n'
+    whole = run("dedup", "--near", "0.8", input=rows)
+    assert len(whole.lines) == 2 and "-k /text" in whole.err
+    for options in ["-q"], ["-k", "/text"]:
+        assert run("dedup", "--near", "0.8", *options, input=rows).err == ""
+    assert run("dedup", "--near", "0.8", input="plain {text}\n" + rows).err == ""
+
+
 @pytest.mark.parametrize("action", ["warn", "stop"])
 def test_a_flood_of_drops_is_reported(here, action):
     rows = "".join(f"text {i}\n" for i in range(30_000)) + "the same licence again and again\n" * 100_000
