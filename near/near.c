@@ -61,6 +61,7 @@ static enum weir_status check(const struct weir_near_options *o, struct weir_err
 }
 
 #define PAGE 4096
+#define HUGE_MAX ((size_t)64 << 20) /* in more memory, a few texts would use 2 MiB per line */
 
 /* Each text reads 12 lines at random. With huge pages, few of them miss the TLB: the library is 9 %
  * faster (bench/near). */
@@ -69,7 +70,7 @@ static void ask_huge(const void *at, size_t bytes)
 #ifdef MADV_HUGEPAGE
     uintptr_t begin = ((uintptr_t)at + PAGE - 1) / PAGE * PAGE;
 
-    if (bytes > 2 * PAGE)
+    if (bytes > 2 * PAGE && bytes <= HUGE_MAX)
         (void)madvise((void *)begin, (bytes - PAGE) / PAGE * PAGE, MADV_HUGEPAGE);
 #endif
 }

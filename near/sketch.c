@@ -45,6 +45,7 @@ static void add_round(struct minima *m, const uint64_t *shingle, size_t n, uint6
 {
     uint64_t factor = round ? near_mix(round) | 1 : 1;
 
+#pragma GCC unroll 4
     for (size_t i = 0; i < n; i++) {
         uint64_t h = shingle[i] * factor;
 

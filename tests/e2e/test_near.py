@@ -282,6 +282,35 @@ def test_recall_and_precision_on_documents(name):
     assert judged.count(0, 0.7, dropped=True) <= 0.001 * len(texts)
 
 
+def read_versions(n):
+    """n versions of the source's files, oldest first, of the whole history."""
+    git = ["git", "-C", str(SOURCE)]
+    listed = subprocess.run([*git, "rev-list", "--objects", "--reverse", "HEAD"], capture_output=True, text=True).stdout
+    versions = [line.split(" ")[0] for line in listed.splitlines() if line.endswith((".md", ".scd", ".c", ".h", ".py"))]
+    chosen = sorted(random.Random(10).sample(range(len(versions)), min(n, len(versions))))
+    read = subprocess.run([*git, "cat-file", "--batch"], input="".join(versions[i] + "\n" for i in chosen).encode(), capture_output=True)
+    texts, at = [], 0
+    while at < len(read.stdout):
+        head, begin = read.stdout[at : at + 100].split(b"\n")[0], read.stdout.index(b"\n", at) + 1
+        at = begin + int(head.split()[2]) + 1
+        data = read.stdout[begin : at - 1][:DOCUMENT_MAX]
+        texts += [data.decode()] if is_text(data) else []
+    return texts
+
+
+@statistics
+def test_recall_and_precision_on_versions_of_files():
+    """Many pairs of versions are close to the threshold, which makes both lower than on copies with few edits."""
+    texts = read_versions(3000)
+    if len(texts) < 1000:
+        pytest.skip("needs the source's git history")
+    judged = Judged(texts)
+    relevant, dropped, both = judged.count(0.8), judged.count(0, dropped=True), judged.count(0.8, dropped=True)
+    print(f"{len(texts)} versions, {relevant} near-duplicates: recall {both / relevant:.4f}, precision {both / dropped:.4f}")
+    assert both >= 0.94 * relevant and both >= 0.92 * dropped, (both, relevant, dropped)
+    assert judged.count(0, 0.7, dropped=True) <= 0.001 * len(texts)
+
+
 @statistics
 def test_false_drops_stay_rare_far_beyond_the_capacity():
     """Passages of the source's documents, ten times the 496 texts that 64K hold."""
