@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "near/inside.h"
 
@@ -59,6 +60,21 @@ static enum weir_status check(const struct weir_near_options *o, struct weir_err
     return WEIR_OK;
 }
 
+#define PAGE 4096
+#define HUGE_MAX ((size_t)64 << 20) /* in more memory, a few texts would use 2 MiB per line */
+
+/* Each text reads 12 lines at random. With huge pages, few of them miss the TLB: the library is 9 %
+ * faster (bench/near). */
+static void ask_huge(const void *at, size_t bytes)
+{
+#ifdef MADV_HUGEPAGE
+    uintptr_t begin = ((uintptr_t)at + PAGE - 1) / PAGE * PAGE;
+
+    if (bytes > 2 * PAGE && bytes <= HUGE_MAX)
+        (void)madvise((void *)begin, (bytes - PAGE) / PAGE * PAGE, MADV_HUGEPAGE);
+#endif
+}
+
 /* Memory is zero, and most of it is not touched before it is used. */
 static bool allocate(weir_near *n)
 {
@@ -68,6 +84,7 @@ static bool allocate(weir_near *n)
     if (!n->signature || !n->record || !n->line_memory)
         return false;
     n->line = (uint32_t *)(((uintptr_t)n->line_memory + 63) & ~(uintptr_t)63);
+    ask_huge(n->line, (size_t)n->lines * LINE * sizeof *n->line);
     return true;
 }
 
@@ -244,17 +261,20 @@ static void look_in(const weir_near *n, const struct weir_near_sketch *s, uint64
     }
 }
 
+static bool has_entry(const uint32_t *line, uint32_t entry)
+{
+    for (int i = 0; i < LINE; i++)
+        if (line[i] == entry)
+            return true;
+    return false;
+}
+
 static uint32_t bands_at(const weir_near *n, const struct weir_near_sketch *s, uint32_t position)
 {
     uint32_t bands = 0;
 
-    for (int i = 0; i < NEAR_BANDS; i++) {
-        const uint32_t *line = line_of(n, s->band[i]);
-        uint32_t entry = fingerprint(n, s->band[i]) | (position + 1);
-
-        for (int j = 0; j < LINE; j++)
-            bands += line[j] == entry;
-    }
+    for (int i = 0; i < NEAR_BANDS; i++)
+        bands += has_entry(line_of(n, s->band[i]), fingerprint(n, s->band[i]) | (position + 1));
     return bands;
 }
 
@@ -270,22 +290,23 @@ static void refresh(weir_near *n, const struct weir_near_sketch *s, uint32_t pos
 enum weir_verdict weir_near_observe(weir_near *n, const struct weir_near_sketch *sketch,
                                     uint64_t number, struct weir_near_match *match)
 {
-    struct best best = {.position = UINT32_MAX, .equal = 0};
+    struct best best = {.position = UINT32_MAX, .equal = -1};
 
     for (int i = 0; i < NEAR_BANDS; i++)
         __builtin_prefetch(line_of(n, sketch->band[i]));
     for (int i = 0; i < NEAR_BANDS; i++)
         look_in(n, sketch, sketch->band[i], &best);
     bool similar = best.equal >= (int)n->need;
-    double jaccard = best.equal ? near_equal_jaccard(best.equal) : 0;
+    bool compared = best.position < n->ring;
+    double jaccard = compared ? near_equal_jaccard(best.equal) : 0;
     double error = weir_near_error(jaccard);
 
     n->stats.observed++;
     n->stats.seen += similar;
     n->stats.unsure += similar && jaccard - error < n->options.threshold;
     if (match)
-        *match = (struct weir_near_match){best.equal ? n->record[best.position] : 0, jaccard, error,
-                                          bands_at(n, sketch, best.position), 0};
+        *match = (struct weir_near_match){compared ? n->record[best.position] : 0, jaccard, error,
+                                          compared ? bands_at(n, sketch, best.position) : 0, 0};
     if (similar)
         refresh(n, sketch, best.position);
     else

@@ -18,6 +18,7 @@
 #define ROUNDS 128 /* after these, each empty bin uses a separate hash */
 #define FRESH 256  /* shingles per call */
 #define KEPT 8192  /* different shingles that later rounds read */
+#define MIDDLE 30  /* of the bits of a minimum: high ones are mostly 0, low ones mix few others */
 #define BY_CHANCE 0.25
 #define BAND_FACTOR UINT64_C(0x9E3779B97F4A7C15)
 
@@ -44,6 +45,7 @@ static void add_round(struct minima *m, const uint64_t *shingle, size_t n, uint6
 {
     uint64_t factor = round ? near_mix(round) | 1 : 1;
 
+#pragma GCC unroll 4
     for (size_t i = 0; i < n; i++) {
         uint64_t h = shingle[i] * factor;
 
@@ -113,10 +115,8 @@ void weir_near_sketch_text(const weir_near *n, const void *text, size_t size,
     shingles_start(&s, text, size, n->options.shingle, n->seed);
     find_minima(&s, &m);
     memset(out, 0, sizeof *out);
-    for (uint32_t i = 0; i < NEAR_BINS; i++) {
-        m.bin[i] = near_mix(m.bin[i]);
-        out->bits[i / 32] |= (m.bin[i] >> 62) << i % 32 * 2;
-    }
+    for (uint32_t i = 0; i < NEAR_BINS; i++)
+        out->bits[i / 32] |= (m.bin[i] >> MIDDLE & 3) << i % 32 * 2;
     for (uint32_t i = 0; i < NEAR_BANDS; i++) {
         out->band[i] = i;
         for (uint32_t j = 0; j < n->rows; j++)

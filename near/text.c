@@ -5,6 +5,7 @@
  * combining marks sorted into canonical order. */
 #include "near/text.h"
 
+#include <endian.h>
 #include <pthread.h>
 #include <string.h>
 
@@ -13,6 +14,7 @@
 #define WORD_FACTOR UINT64_C(0x9FB21C651E98DF25)
 #define SHINGLE_FACTOR UINT64_C(0xC2B2AE3D27D4EB4F)
 #define NOT_UTF8 0x110000 /* plus the byte */
+#define DOTLESS_I 0x131   /* its capital is I, which folds to i */
 
 enum char_kind { SEPARATES, LETTER, ALONE, IGNORED };
 
@@ -20,7 +22,6 @@ enum char_kind { SEPARATES, LETTER, ALONE, IGNORED };
 #define TABLE 0x10000
 #define SEVERAL UINT32_MAX
 static uint32_t table[TABLE];
-static uint8_t folded_ascii[256]; /* letters and digits; 0: everything else */
 static pthread_once_t prepared = PTHREAD_ONCE_INIT;
 
 static bool has_no_spaces(int32_t c)
@@ -66,8 +67,8 @@ static int decompose(int32_t c, int32_t *to, int most)
 {
     int boundary = 0;
 
-    if (c >= NOT_UTF8 || (c >= 0x2000 && c <= 0x206F)) {
-        *to = c;
+    if (c >= NOT_UTF8 || (c >= 0x2000 && c <= 0x206F) || c == DOTLESS_I) {
+        *to = c == DOTLESS_I ? 'i' : c;
         return 1;
     }
     utf8proc_ssize_t n = utf8proc_decompose_char(
@@ -87,8 +88,6 @@ static void fill_table(void)
             table[c] = (uint32_t)kind_of(form[0]) << 24 | (uint32_t)form[0];
         else
             table[c] = SEVERAL;
-        if (c < 0x80 && table[c] >> 24 == LETTER)
-            folded_ascii[c] = (uint8_t)table[c];
     }
 }
 
@@ -165,22 +164,93 @@ static inline bool next_character(struct shingles *s, uint32_t *entry)
     return true;
 }
 
-/* ---- words ---- */
+/* ---- words ----
+ *
+ * The hash of a word is that of its folded characters: one byte of an ASCII character and three of
+ * another, of which only the last one has its high bit set. They are hashed in blocks of 8 bytes,
+ * and the last block is filled up with zeros. */
+
+struct word {
+    uint64_t hash, block;
+    uint32_t bits; /* of the block that are used */
+    bool begun;
+};
+
+static inline void append(struct word *w, uint64_t bytes, uint32_t bits)
+{
+    if (bits == 0)
+        return;
+    w->begun = true;
+    w->block |= bytes << w->bits;
+    w->bits += bits;
+    if (w->bits < 64)
+        return;
+    w->hash = (w->hash ^ near_mix(w->block)) * WORD_FACTOR;
+    w->bits -= 64;
+    w->block = w->bits ? bytes >> (bits - w->bits) : 0;
+}
+
+/* The next 8 bytes, the first one lowest; zeros behind the end. */
+static inline uint64_t load8(const uint8_t *at, const uint8_t *end)
+{
+    uint64_t bytes = 0;
+
+    if (end - at >= 8)
+        memcpy(&bytes, at, 8);
+    else if (at < end)
+        memcpy(&bytes, at, (size_t)(end - at));
+    return le64toh(bytes);
+}
+
+#define EACH(byte) (UINT64_C(0x0101010101010101) * (byte))
+
+/* The high bit of each byte that is an ASCII letter or digit. */
+static inline uint64_t letters_and_digits(uint64_t bytes)
+{
+    uint64_t low = bytes & EACH(0x7F), small = low | EACH(0x20);
+    uint64_t letters = (small + EACH(0x80 - 'a')) & ~(small + EACH(0x7F - 'z'));
+    uint64_t digits = (low + EACH(0x80 - '0')) & ~(low + EACH(0x7F - '9'));
+
+    return (letters | digits) & ~bytes & EACH(0x80);
+}
+
+/* Append ASCII letters and digits. Bit 0x20 makes a letter small, and every digit has it. */
+static inline void append_ascii(struct shingles *s, struct word *w)
+{
+    uint32_t bits;
+
+    do {
+        uint64_t bytes = load8(s->at, s->end), others = ~letters_and_digits(bytes) & EACH(0x80);
+
+        bits = others ? (uint32_t)__builtin_ctzll(others) & 0x78 : 64;
+        bytes |= EACH(0x20);
+        append(w, bits < 64 ? bytes & ((UINT64_C(1) << bits) - 1) : bytes, bits);
+        s->at += bits / 8;
+    } while (bits == 64);
+}
+
+static void append_character(struct word *w, uint32_t c)
+{
+    if (c < 0x80)
+        append(w, c, 8);
+    else
+        append(w, (c & 0x7F) | (c & 0x3F80) << 1 | (c >> 14) << 16 | 0x800000, 24);
+}
 
 static bool next_word(struct shingles *s, uint64_t *hash)
 {
-    uint64_t h = s->seed;
-    bool begun = false;
+    struct word w = {.hash = s->seed};
     uint32_t entry;
 
     for (;;) {
         if (!s->pending && s->taken == s->queued) {
-            const uint8_t *at = s->at, *end = s->end;
-
-            for (uint8_t c; at < end && (c = folded_ascii[*at]); at++)
-                h = (h ^ c) * WORD_FACTOR;
-            begun |= at > s->at;
-            s->at = at;
+            append_ascii(s, &w);
+            if (s->at < s->end && *s->at < 0x80) { /* separates */
+                s->at++;
+                if (w.begun)
+                    break;
+                continue;
+            }
         }
         if (s->pending)
             entry = s->pending;
@@ -188,21 +258,20 @@ static bool next_word(struct shingles *s, uint64_t *hash)
             break;
         s->pending = 0;
         enum char_kind kind = entry >> 24;
-        if (kind == SEPARATES && begun)
+        if (kind == SEPARATES && w.begun)
             break;
         if (kind == IGNORED || kind == SEPARATES)
             continue;
-        if (kind == ALONE && begun) {
+        if (kind == ALONE && w.begun) {
             s->pending = entry;
             break;
         }
-        h = (h ^ (entry & 0xFFFFFF)) * WORD_FACTOR;
-        begun = true;
+        append_character(&w, entry & 0xFFFFFF);
         if (kind == ALONE)
             break;
     }
-    *hash = near_mix(h);
-    return begun;
+    *hash = near_mix(w.hash ^ w.block);
+    return w.begun;
 }
 
 /* ---- shingles ---- */

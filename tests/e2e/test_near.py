@@ -157,6 +157,15 @@ def test_memory_is_bounded_and_eviction_is_reported(here):
     assert stopped.status == 2 and "stopped: 64.0 KiB" in stopped.err
 
 
+def test_json_without_a_field_gets_a_note(here):
+    rows = '{"id": 1, "text": "a b c"}\n{"id": 2, "text": "a b c"}\n'
+    whole = run("dedup", "--near", "0.8", input=rows)
+    assert len(whole.lines) == 2 and "-k /text" in whole.err
+    for options in ["-q"], ["-k", "/text"]:
+        assert run("dedup", "--near", "0.8", *options, input=rows).err == ""
+    assert run("dedup", "--near", "0.8", input="plain {text}\n" + rows).err == ""
+
+
 @pytest.mark.parametrize("action", ["warn", "stop"])
 def test_a_flood_of_drops_is_reported(here, action):
     rows = "".join(f"text {i}\n" for i in range(30_000)) + "the same licence again and again\n" * 100_000
@@ -270,6 +279,35 @@ def test_recall_and_precision_on_documents(name):
     assert relevant > len(texts) / 5
     error = (0.04 * 0.96 / relevant) ** 0.5  # the sample of the source changes with each commit
     assert recall >= 0.96 - 2 * error and precision >= 0.97 - 2 * error, (recall, precision)
+    assert judged.count(0, 0.7, dropped=True) <= 0.001 * len(texts)
+
+
+def read_versions(n):
+    """n versions of the source's files, oldest first, of the whole history."""
+    git = ["git", "-C", str(SOURCE)]
+    listed = subprocess.run([*git, "rev-list", "--objects", "--reverse", "HEAD"], capture_output=True, text=True).stdout
+    versions = [line.split(" ")[0] for line in listed.splitlines() if line.endswith((".md", ".scd", ".c", ".h", ".py"))]
+    chosen = sorted(random.Random(10).sample(range(len(versions)), min(n, len(versions))))
+    read = subprocess.run([*git, "cat-file", "--batch"], input="".join(versions[i] + "\n" for i in chosen).encode(), capture_output=True)
+    texts, at = [], 0
+    while at < len(read.stdout):
+        head, begin = read.stdout[at : at + 100].split(b"\n")[0], read.stdout.index(b"\n", at) + 1
+        at = begin + int(head.split()[2]) + 1
+        data = read.stdout[begin : at - 1][:DOCUMENT_MAX]
+        texts += [data.decode()] if is_text(data) else []
+    return texts
+
+
+@statistics
+def test_recall_and_precision_on_versions_of_files():
+    """Many pairs of versions are close to the threshold, which makes both lower than on copies with few edits."""
+    texts = read_versions(3000)
+    if len(texts) < 1000:
+        pytest.skip("needs the source's git history")
+    judged = Judged(texts)
+    relevant, dropped, both = judged.count(0.8), judged.count(0, dropped=True), judged.count(0.8, dropped=True)
+    print(f"{len(texts)} versions, {relevant} near-duplicates: recall {both / relevant:.4f}, precision {both / dropped:.4f}")
+    assert both >= 0.94 * relevant and both >= 0.92 * dropped, (both, relevant, dropped)
     assert judged.count(0, 0.7, dropped=True) <= 0.001 * len(texts)
 
 

@@ -166,6 +166,7 @@ static void words_are_compared_without_case_form_and_punctuation(void **state)
          "stra\xc3\x9f"
          "e",
          true},
+        {"Ayr\xc4\xb1nt\xc4\xb1", "AYRINTI", true},                     /* Turkish */
         {"\xed\x95\x9c", "\xe1\x84\x92\xe1\x85\xa1\xe1\x86\xab", true}, /* Hangul */
         {"\xe3\x81\x8c", "\xe3\x81\x8b\xe3\x82\x99", true},             /* kana with a mark */
         {"co\xc2\xadop", "coop", true},                                 /* soft hyphen */
@@ -192,6 +193,59 @@ static void words_are_compared_without_case_form_and_punctuation(void **state)
      spaced[] =
          "\xe4\xb8\x80 \xe4\xba\x8c\xe4\xb8\x89 \xe5\x9b\x9b\xe4\xba\x94\xe3\x80\x82\xe5\x85\xad";
     assert_true(same_sketch(n, han, sizeof han - 1, spaced, sizeof spaced - 1));
+    weir_near_close(n);
+}
+
+/* Letters of 1, 2 and 3 bytes, small and composed, then capital and decomposed. */
+static const struct {
+    const char *composed, *decomposed;
+} letters[] = {{"a", "A"},
+               {"7", "7"},
+               {"\xc3\xa9", "E\xcc\x81"},
+               {"\xd0\xb6", "\xd0\x96"},
+               {"\xe1\xbb\x87", "E\xcc\xa3\xcc\x82"}};
+
+/* Words of up to 30 letters cross the blocks of 8 bytes that are hashed together. */
+static void words_of_any_length_are_compared_by_letters(void **state)
+{
+    weir_near *n = open_near(1 << 20, 7);
+
+    random_state = 11;
+    for (int i = 0; i < 3000; i++) {
+        char text[3][1000] = {"", "", ""};
+        uint32_t size = 1 + below(30), other = below(size);
+
+        for (uint32_t j = 0; j < size; j++) {
+            uint32_t letter = below(5);
+
+            strcat(text[0], letters[letter].composed);
+            strcat(text[1], letters[letter].decomposed);
+            strcat(text[2], letters[(letter + (j == other)) % 5].composed);
+        }
+        for (int j = 0; j < 3; j++)
+            strcat(text[j], below(2) ? "" : ", ");
+        if (!same_sketch(n, text[0], strlen(text[0]), text[1], strlen(text[1])) ||
+            same_sketch(n, text[0], strlen(text[0]), text[2], strlen(text[2])))
+            fail_msg("%s, %s and %s", text[0], text[1], text[2]);
+    }
+    weir_near_close(n);
+}
+
+/* Saved detectors depend on it. */
+static void sketches_are_the_same_in_all_versions(void **state)
+{
+    static const char text[] = "Les crêpes de Zoë -- 1,000 THINGS; уникальность 日本語 \xff!";
+    static const uint64_t bits[] = {0xb043b124ceb8735d, 0x9655da3845b475df},
+                          band[] = {0x9da6ffdca41aae47, 0x9ef15e9691cc84b9};
+    weir_near *n = open_near(1 << 20, 7);
+    struct weir_near_sketch s;
+
+    weir_near_sketch_text(n, text, sizeof text - 1, &s);
+    if (s.bits[0] != bits[0] || s.bits[7] != bits[1] || s.band[0] != band[0] ||
+        s.band[11] != band[1])
+        fail_msg("%016llx %016llx, %016llx %016llx", (unsigned long long)s.bits[0],
+                 (unsigned long long)s.bits[7], (unsigned long long)s.band[0],
+                 (unsigned long long)s.band[11]);
     weir_near_close(n);
 }
 
@@ -564,6 +618,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(estimates_have_the_stated_error),
         cmocka_unit_test(words_are_compared_without_case_form_and_punctuation),
+        cmocka_unit_test(words_of_any_length_are_compared_by_letters),
+        cmocka_unit_test(sketches_are_the_same_in_all_versions),
         cmocka_unit_test(repeats_within_a_text_do_not_count),
         cmocka_unit_test(any_bytes_are_sketched),
         cmocka_unit_test(equal_seeds_give_equal_sketches),

@@ -85,7 +85,8 @@ static int run_near(const struct options *o, struct near_run *x)
 
 int dedup_near(const struct options *o)
 {
-    struct near_run x = {.flood = {.quiet = o->verbosity.quiet, .action = o->near.on_flood}};
+    struct near_run x = {.flood = {.quiet = o->verbosity.quiet, .action = o->near.on_flood},
+                         .whole = !o->records.key};
     int status = EXIT_ERROR;
 
     if (o->records.key && strchr(o->records.key, ','))

@@ -35,6 +35,18 @@ static void prepare(void *context, struct batch *b)
 
 /* ---- verdicts ---- */
 
+/* Names of members and numbers would be compared as words of the text. */
+static void warn_of_json(struct near_run *x, const struct batch *b)
+{
+    bool bad = b->bads && b->bad[0];
+
+    if (x->whole && !x->flood.quiet && !bad && b->key[0].size &&
+        *(const char *)b->key[0].data == '{')
+        note("the records look like JSON, and all of their members are compared; -k /text compares "
+             "the member \"text\"");
+    x->whole = false;
+}
+
 static void give(void *context, struct batch *b)
 {
     struct near_run *x = context;
@@ -47,6 +59,8 @@ static void give(void *context, struct batch *b)
         snprintf(b->failure, sizeof b->failure, "out of memory");
         return;
     }
+    if (b->n)
+        warn_of_json(x, b);
     for (uint32_t i = 0; i < b->n; i++) {
         struct weir_near_match match;
 

@@ -73,7 +73,7 @@ static void report(struct flood *f, struct batch *b)
     describe(f, text, sizeof text);
     if (f->action == FULL_STOPS) {
         b->failed = true;
-        snprintf(b->failure, sizeof b->failure, "stopped: %s", text);
+        snprintf(b->failure, sizeof b->failure, "stopped: %s; --on-flood warn continues", text);
     } else if (!f->quiet) {
         note("%s", text);
     }
