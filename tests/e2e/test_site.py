@@ -94,6 +94,15 @@ def test_a_directory_with_other_files_is_not_replaced(here):
     assert (here / "mine" / "style.css").read_text() == "mine"
 
 
+def test_a_page_lists_its_sections_twice(pages):
+    """For narrow and for wide windows."""
+    for file, page in pages[1].items():
+        sections = re.findall(r'<h2[^>]* id="([^"]*)"', file.read_text())
+        if len(sections) > 2 and file.name != "playground.html":
+            lists = re.findall(r'<(?:details|nav) class="contents".*?</ul>', file.read_text(), re.S)
+            assert [re.findall(r'class="level2"><a href="#([^"]*)"', text) for text in lists] == [sections] * 2, file
+
+
 def test_the_first_page_is_the_readme(pages):
     folder, _ = pages
     assert "deduplicates a stream in constant memory" in (folder / "index.html").read_text()
