@@ -81,6 +81,18 @@ def test_every_page_of_the_manual_is_linked_from_the_first(pages):
         assert name in first.links or page in found[folder / inner / "index.html"].links, name
 
 
+def test_papers_are_cited_with_their_titles():
+    """Once per page, in or beside the link."""
+    entries = (SOURCE / "docs/references.md").read_text().split('\n- <a id="')[1:]
+    titles = {entry.partition('"')[0]: re.search(r"(?<!\*)\*([^*]{10,20})[^*]*?\.?\*(?!\*)", " ".join(entry.split()))[1].rstrip(".") for entry in entries if re.search(r"\d{4}\"", entry)}
+    assert len(titles) > 20
+    for page in (SOURCE / "docs").rglob("*.md"):
+        text = " ".join(page.read_text().split())
+        cited = set(re.findall(r"references\.md#(\w+)\)", text)) & set(titles)
+        if page.name not in ("references.md", "reproduction.md", "filters.md", "recent.md", "planning.md"):  # filters.md has a table of short titles
+            assert [key for key in cited if titles[key] not in text] == [], page
+
+
 def test_anchors_are_unique(pages):
     for file, page in pages[1].items():
         assert len(page.ids) == len(set(page.ids)), file
