@@ -89,7 +89,7 @@ def test_papers_are_cited_with_their_titles():
     for page in (SOURCE / "docs").rglob("*.md"):
         text = " ".join(page.read_text().split())
         cited = set(re.findall(r"references\.md#(\w+)\)", text)) & set(titles)
-        if page.name not in ("references.md", "reproduction.md", "filters.md", "recent.md", "planning.md"):  # filters.md has a table of short titles
+        if page.name not in ("references.md", "reproduction.md", "filters.md"):  # filters.md has a table of short titles
             assert [key for key in cited if titles[key] not in text] == [], page
 
 
@@ -107,12 +107,13 @@ def test_a_directory_with_other_files_is_not_replaced(here):
 
 
 def test_a_page_lists_its_sections_twice(pages):
-    """For narrow and for wide windows."""
+    """For narrow and for wide windows; the sources have no lists of their own."""
     for file, page in pages[1].items():
         sections = re.findall(r'<h2[^>]* id="([^"]*)"', file.read_text())
         if len(sections) > 2 and file.name != "playground.html":
             lists = re.findall(r'<(?:details|nav) class="contents".*?</ul>', file.read_text(), re.S)
             assert [re.findall(r'class="level2"><a href="#([^"]*)"', text) for text in lists] == [sections] * 2, file
+    assert [page.name for page in (SOURCE / "docs").rglob("*.md") if re.search(r"(?:^- \[.*\]\(#.*\n){3}", page.read_text(), re.M)] == []
 
 
 def test_the_first_page_is_the_readme(pages):
