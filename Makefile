@@ -40,7 +40,7 @@ reproduce: setup-build setup-test all
 site: setup-site
 	@scripts/site
 
-# Measures the figures of README.md and docs/tour.md again.
+# Measures the figures of README.md and docs/ again (docs/figures.tsv).
 readme-figures: setup-build setup-bench all
 	@scripts/readme-figures
 

@@ -54,15 +54,6 @@ def tables_result(parts):
             "paper" + (f"; {differ} more differ" if differ else ""))
 
 
-def contents(parts):
-    """A list of links to the headings, and their anchors as GitHub generates them."""
-    lines = []
-    for level, title in re.findall(r"^(##+) (.*)$", "\n".join(parts.values()), re.M):
-        anchor = re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-")
-        lines.append(f"{'  ' * (len(level) - 2)}- [{title}](#{anchor})")
-    return lines
-
-
 def head(parts, scale):
     results = [("Bera et al. 2012, Tables 1-9", tables_result(parts))]
     results += [pair for name in parts for pair in RESULT.findall(parts[name])]
@@ -73,8 +64,7 @@ def head(parts, scale):
                      "that repeats it; `make reproduce TABLE=3` repeats one table. Parts with real streams need `WEIR_TRACES`, a "
                      "directory of them."), "",
             *wrapped("FPR is the share of new records that are reported as seen, FNR the share of repeats that are reported as new."),
-            "", "- [Results](#results)", *contents(parts), "",
-            "## Results", "",
+            "", "## Results", "",
             "| paper | result |", "|---|---|", *(f"| {what} | {result} |" for what, result in results), ""]
 
 

@@ -99,10 +99,10 @@ async function plan() {
     const rows = (await call("plan", { only: "", ...wish })).sort((a, b) => a.rank - b.rank);
     $("advice").textContent = advise(rows, wish);
     fill($("plan"), ["filter", "parameters", "new records lost", "repeats passed", "keys remembered", "meets the limits"],
-      rows.slice(0, 6).map(row => [row.name, code(settings(row)), percent(row.fpr ?? row.stable), percent(row.fnr),
+      rows.slice(0, SHOWN).map(row => [row.name, code(settings(row)), percent(row.fpr ?? row.stable), percent(row.fnr),
         row.remembered === null ? "-" : count(row.remembered), row.rank > 1 ? "no" : "yes"]),
       i => i === 0 && rows[0].rank <= 1 ? "best" : rows[i].rank > 1 ? "missed" : "");
-    if (!again) await draw(rows.slice(0, 3).map(row => row.name), wish);
+    if (!again) await draw(rows.slice(0, SHOWN).map(row => row.name), wish);
   } catch (error) {
     $("advice").textContent = error.message;
   }
@@ -113,43 +113,55 @@ async function plan() {
   }
 }
 
-const COLOURS = ["#2f81f7", "#d29922", "#3fb950"];
+// Readable on light and dark paper; one for each filter of the table.
+const COLOURS = ["#2f81f7", "#bf8700", "#2da44e", "#a371f7", "#e5534b", "#1b9aaa"];
+const SHOWN = COLOURS.length;
 
-// Curves of the first filters by memory: repeats passed, or keys remembered if the stream never ends.
+// Curves of the filters in the table by memory: new records lost, and repeats passed or (endless) keys remembered.
 async function draw(names, wish) {
   const memories = [-6, -4, -2, 0, 2, 4].map(step => Math.round(wish.memory * 2 ** step)).filter(m => m >= 4096);
-  const [left, right, top, bottom] = [64, 520, 14, 220];
-  const x = memory => left + (right - left) * Math.log(memory / memories[0]) / Math.log(memories.at(-1) / memories[0]);
-  const curves = [];
-  for (const only of names) {
-    const points = [];
-    for (const memory of memories) {
-      if (again) return;
-      const [row] = await call("plan", { ...wish, only, memory });
-      const value = row && (wish.endless ? row.remembered : row.fnr);
-      if (value !== null && value !== undefined && value > 0) points.push([memory, value]);
-    }
-    curves.push(points);
+  const lost = names.map(() => []), other = names.map(() => []);
+  for (const memory of memories) {
+    if (again) return;
+    const rows = await call("plan", { only: "", ...wish, memory });
+    names.forEach((name, i) => {
+      const row = rows.find(row => row.name === name);
+      if (!row) return;
+      lost[i].push([memory, row.fpr ?? row.stable]);
+      other[i].push([memory, wish.endless ? row.remembered : row.fnr]);
+    });
   }
-  const values = curves.flat().map(point => point[1]);
-  const low = wish.endless ? Math.min(...values) : 1e-4, high = wish.endless ? Math.max(...values) : 1;
+  chart("lost", "New records lost, by memory", names, memories, lost, 1e-6, 1, percent);
+  if (wish.endless) {
+    const values = other.flat().map(point => point[1]).filter(value => value > 0);
+    chart("passed", "Keys remembered, by memory", names, memories, other, Math.min(...values), Math.max(...values), count);
+  } else chart("passed", "Repeats passed, by memory", names, memories, other, 1e-4, 1, percent);
+}
+
+// Values below `low` are drawn on the lower edge; filters without a value are left out.
+function chart(id, title, names, memories, curves, low, high, shown) {
+  const [left, right, top, bottom] = [80, 520, 14, 220];
+  const x = memory => left + (right - left) * Math.log(memory / memories[0]) / Math.log(memories.at(-1) / memories[0]);
   const y = value => bottom - (bottom - top) * Math.log(Math.max(value, low) / low) / Math.log(high / low);
   const text = (at, down, words, anchor = "middle") => `<text x="${at}" y="${down}" text-anchor="${anchor}">${words}</text>`;
+  const line = (x1, y1, x2, y2) => `<line class="axis" x1="${x1}" x2="${x2}" y1="${y1}" y2="${y2}"/>`;
   let svg = "";
-  for (const memory of memories) svg += `<line class="axis" x1="${x(memory)}" x2="${x(memory)}" y1="${top}" y2="${bottom}"/>` + text(x(memory), bottom + 20, size(memory));
-  for (let value = low; values.length && value <= high * 1.01; value *= 10)
-    svg += `<line class="axis" x1="${left}" x2="${right}" y1="${y(value)}" y2="${y(value)}"/>` + text(left - 6, y(value) + 4, wish.endless ? count(value) : percent(value), "end");
-  const ends = [];
-  curves.forEach((points, i) => {
-    if (!points.length) return;
-    let end = y(points.at(-1)[1]) + 4;
-    while (ends.some(other => Math.abs(other - end) < 14)) end += 14;
-    ends.push(end);
-    svg += `<polyline fill="none" stroke-width="2.5" stroke="${COLOURS[i]}" points="${points.map(([m, v]) => `${x(m)},${y(v)}`).join(" ")}"/>` +
-      `<text x="${right + 8}" y="${end}" style="fill:${COLOURS[i]}">${names[i]}</text>`;
-  });
-  $("curve-title").textContent = wish.endless ? "Keys remembered, by memory" : "Repeats passed, by memory";
-  $("curve").innerHTML = svg;
+  for (const memory of memories) svg += line(x(memory), top, x(memory), bottom) + text(x(memory), bottom + 20, size(memory));
+  for (let value = low; value <= high * 1.01; value *= 10) svg += line(left, y(value), right, y(value)) + text(left - 6, y(value) + 4, shown(value), "end");
+  const drawn = curves.map((points, i) => ({ points: points.filter(point => Number.isFinite(point[1])), name: names[i], colour: COLOURS[i] }))
+    .filter(curve => curve.points.length);
+  for (const { points, colour } of drawn)
+    svg += `<polyline fill="none" stroke-width="2.5" stroke="${colour}" points="${points.map(([m, v]) => `${x(m)},${y(v)}`).join(" ")}"/>`;
+  // Labels beside the ends, from the bottom up, at least 14 units apart.
+  let free = bottom + 4;
+  drawn.sort((a, b) => a.points.at(-1)[1] - b.points.at(-1)[1]);
+  for (const { points, name, colour } of drawn) {
+    const at = Math.min(y(points.at(-1)[1]) + 4, free);
+    free = at - 14;
+    svg += `<text x="${right + 8}" y="${at}" style="fill:${colour}">${name}</text>`;
+  }
+  $(id + "-title").textContent = title;
+  $(id).innerHTML = svg;
 }
 
 for (const id of [...Object.keys(sliders), "endless"]) $(id).addEventListener("input", plan);

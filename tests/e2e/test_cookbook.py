@@ -96,8 +96,9 @@ def test_commands_of_a_page_print_the_output_it_shows(page, here, private):
 
 
 @pytest.mark.parametrize("page", [p for p in RECIPES if p.name != "README.md"], ids=name)
-def test_a_recipe_has_commands_and_a_cost_section(page):
+def test_a_recipe_begins_with_its_result_and_has_commands_and_a_cost_section(page):
     text = page.read_text()
+    assert text.split("\n\n")[1].startswith("**Result:** ")
     assert examples(page, long=True), "a recipe has commands"
     assert re.search(r"^## Cost$", text, re.M)
 

@@ -183,7 +183,8 @@ def test_the_page_works_in_a_browser_from_a_folder(folder, browser):
     assert browser.wait("const t = document.getElementById('advice').textContent; return t.startsWith('Use') && t").startswith("Use weir dedup -a")
     browser.run("const m = document.getElementById('memory'); m.value = 16; m.dispatchEvent(new Event('input'))")
     assert browser.wait("const t = document.getElementById('advice').textContent; return t.startsWith('In') && t").startswith("In 64 KiB no filter")
-    browser.wait("return document.querySelectorAll('#curve polyline').length > 0")
+    for id in "lost", "passed":
+        browser.wait(f"return document.querySelectorAll('#{id} polyline').length == 6")
     browser.run("document.getElementById('many').click()")
     browser.wait("return /of 4[0-9] new keys/.test(document.getElementById('filters').textContent)")
     assert "recent: " in browser.run(text("last"))

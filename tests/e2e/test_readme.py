@@ -99,16 +99,40 @@ def test_the_readme_has_commands_of_the_tour():
 
 # ---- the picture, the figures and the table ----
 
-def test_the_figures_are_those_that_were_measured(here):
-    """docs/figures.tsv contains them; what does not depend on the machine is measured here."""
+@pytest.fixture(scope="module")
+def figures():
+    """scripts/readme-figures as a module."""
     loader = importlib.machinery.SourceFileLoader("readme_figures", str(SOURCE / "scripts" / "readme-figures"))
     script = importlib.util.module_from_spec(importlib.util.spec_from_loader("readme_figures", loader))
     sys.dont_write_bytecode = True
     loader.exec_module(script)
+    return script
+
+
+def test_the_figures_are_those_that_were_measured(figures):
+    """docs/figures.tsv contains them; what does not depend on the machine is measured here."""
     plan = subprocess.run([WEIR, "plan", "-q", "--format", "json", "-a", "recent", "-m", "64M", "-e", "0.1%"], check=True, capture_output=True)
-    values = script.figures(TOUR, json.loads(plan.stdout)[0]["remembered"])
-    assert script.saved() == values and len(values) > 15
-    assert script.with_figures(README, values) == README
+    values, saved = figures.comparison(TOUR, json.loads(plan.stdout)[0]["remembered"]), figures.saved()
+    assert values.items() <= saved.items() and len(values) > 15
+    assert {name: command for name, (_, command) in saved.items() if name not in values} == \
+        {name: command for command, table in figures.TABLES.items() for name in table}
+    for file, text in figures.pages(saved).items():
+        assert text == file.read_text(), f"{file.name} differs from docs/figures.tsv: scripts/readme-figures writes it"
+
+
+def test_every_figure_is_in_a_page(figures):
+    placed = {name.partition("|")[0] for places in figures.PLACES.values() for place in places for name in re.findall(r"{([^}]*)}", place)}
+    assert placed <= set(figures.saved()) and {name for table in figures.TABLES.values() for name in table} <= placed
+
+
+def test_figures_are_read_from_the_rows_of_a_table(figures):
+    table = figures.Table("what\titems\tns\na\t1\t10\na\t100\t2\n\nother\tns\nb\t5\n")
+    assert figures.cell(("a", "100"), "ns", 1)(table) == "2.0" and figures.cell("b", "ns", 2, of=("a", "1"))(table) == "0.50"
+    page = "It takes 0.9\nof the time.\n"
+    assert figures.with_figures(page, ["It takes {x|.1f} of the time"], {"x": ("0.25", "bench")}) == "It takes 0.2\nof the time.\n"
+    for text in "no place", page * 2:
+        with pytest.raises(AssertionError):
+            figures.with_figures(text, ["It takes {x} of the time"], {"x": ("1", "bench")})
 
 
 def curves(svg):

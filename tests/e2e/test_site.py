@@ -81,6 +81,18 @@ def test_every_page_of_the_manual_is_linked_from_the_first(pages):
         assert name in first.links or page in found[folder / inner / "index.html"].links, name
 
 
+def test_papers_are_cited_with_their_titles():
+    """Once per page, in or beside the link."""
+    entries = (SOURCE / "docs/references.md").read_text().split('\n- <a id="')[1:]
+    titles = {entry.partition('"')[0]: re.search(r"(?<!\*)\*([^*]{10,20})[^*]*?\.?\*(?!\*)", " ".join(entry.split()))[1].rstrip(".") for entry in entries if re.search(r"\d{4}\"", entry)}
+    assert len(titles) > 20
+    for page in (SOURCE / "docs").rglob("*.md"):
+        text = " ".join(page.read_text().split())
+        cited = set(re.findall(r"references\.md#(\w+)\)", text)) & set(titles)
+        if page.name not in ("references.md", "reproduction.md", "filters.md"):  # filters.md has a table of short titles
+            assert [key for key in cited if titles[key] not in text] == [], page
+
+
 def test_anchors_are_unique(pages):
     for file, page in pages[1].items():
         assert len(page.ids) == len(set(page.ids)), file
@@ -92,6 +104,16 @@ def test_a_directory_with_other_files_is_not_replaced(here):
     done = subprocess.run(["/usr/bin/env", "python3", SITE, here / "mine"], capture_output=True, text=True)
     assert done.returncode == 1 and "contains other files" in done.stderr and done.stderr.count("\n") == 1
     assert (here / "mine" / "style.css").read_text() == "mine"
+
+
+def test_a_page_lists_its_sections_twice(pages):
+    """For narrow and for wide windows; the sources have no lists of their own."""
+    for file, page in pages[1].items():
+        sections = re.findall(r'<h2[^>]* id="([^"]*)"', file.read_text())
+        if len(sections) > 2 and file.name != "playground.html":
+            lists = re.findall(r'<(?:details|nav) class="contents".*?</ul>', file.read_text(), re.S)
+            assert [re.findall(r'class="level2"><a href="#([^"]*)"', text) for text in lists] == [sections] * 2, file
+    assert [page.name for page in (SOURCE / "docs").rglob("*.md") if re.search(r"(?:^- \[.*\]\(#.*\n){3}", page.read_text(), re.M)] == []
 
 
 def test_the_first_page_is_the_readme(pages):

@@ -1,6 +1,6 @@
 """Debian packages (make deb): two builds give equal bytes, lintian reports no error, and each package installs in a
 new root, runs the first example of its page and leaves nothing behind after removal. WEIR_DEBS may name a directory
-of packages, and WEIR_ROOT one made by debootstrap, to save the time of creating them."""
+of packages, to save the time of creating them."""
 import hashlib
 import os
 import pathlib
@@ -9,6 +9,8 @@ import shutil
 import subprocess
 
 import pytest
+
+from conftest import inside
 
 SOURCE = pathlib.Path(os.environ["WEIR_SOURCE"])
 NEEDED = ["debootstrap", "dpkg-buildpackage", "dh", "lintian", "chroot", "apt-get"]
@@ -51,46 +53,6 @@ def test_two_builds_give_equal_bytes(debs, tmp_path):
 
 
 # ---- a new root ----
-
-def apts():
-    """Returns (address, release) of the package archive of this system."""
-    codename = re.search(r"^VERSION_CODENAME=(\w+)", pathlib.Path("/etc/os-release").read_text(), re.M)[1]
-    out = subprocess.run(["apt-get", "indextargets", "--format", "$(REPO_URI) $(RELEASE)", "Identifier: Packages"],
-                         capture_output=True, text=True, check=True).stdout
-    return next((tuple(line.split()) for line in out.splitlines() if line.split()[1:] == [codename]), None)
-
-
-@pytest.fixture(scope="session")
-def root(tmp_path_factory):
-    """A minimal Debian system. Each test removes what it installed."""
-    if os.geteuid() != 0:
-        pytest.skip("a fresh root needs root's rights")
-    source = apts()
-    if not source:
-        pytest.skip("apt has no source for this release")
-    folder = pathlib.Path(os.environ.get("WEIR_ROOT") or tmp_path_factory.mktemp("root"))
-    if not (folder / "etc/debian_version").exists():
-        done = subprocess.run(["debootstrap", "--variant=minbase", source[1], folder, source[0]], capture_output=True, text=True)
-        if done.returncode != 0:
-            pytest.skip(f"debootstrap cannot make a root here: {(done.stdout + done.stderr).strip().splitlines()[-1]}")
-    folder.chmod(0o755)  # programs in it run as other users
-    for file in ("/etc/resolv.conf", "/etc/hosts"):
-        shutil.copy(file, f"{folder}{file}")
-    shutil.copytree("/etc/apt/apt.conf.d", folder / "etc/apt/apt.conf.d", dirs_exist_ok=True)
-    (folder / "usr/sbin/policy-rc.d").write_text("#!/bin/sh\nexit 101\n")  # no services
-    (folder / "usr/sbin/policy-rc.d").chmod(0o755)
-    yield folder
-    if not os.environ.get("WEIR_ROOT"):
-        shutil.rmtree(folder, ignore_errors=True)
-
-
-def inside(root, script, input=None):
-    env = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root", "LC_ALL": "C.UTF-8", "DEBIAN_FRONTEND": "noninteractive",
-           **{k: v for k, v in os.environ.items() if k.lower().endswith("_proxy")}}
-    done = subprocess.run(["chroot", root, "sh", "-ec", script], input=input, capture_output=True, text=True, env=env, timeout=900)
-    assert done.returncode == 0, (script, done.stdout[-2000:], done.stderr[-2000:])
-    return done.stdout
-
 
 def block(page, language, having=""):
     """Returns the first code block of a page, or the first one that contains `word`."""
