@@ -61,3 +61,12 @@ void disk_swap(uint64_t *numbers, size_t n)
     for (size_t i = 0; __BYTE_ORDER != __LITTLE_ENDIAN && i < n; i++)
         numbers[i] = le64toh(numbers[i]);
 }
+
+void disk_close(int fd)
+{
+    int error = errno;
+
+    if (fd >= 0)
+        close(fd);
+    errno = error;
+}

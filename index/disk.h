@@ -23,4 +23,7 @@ bool disk_write(int fd, const void *data, size_t size);
 /* Convert n numbers from the byte order of a file to that of this machine, or back. */
 void disk_swap(uint64_t *numbers, size_t n);
 
+/* close(), which keeps errno. */
+void disk_close(int fd);
+
 #endif

@@ -159,6 +159,10 @@ int dedup_exact(const struct options *given)
         o.state.seconds = CHECKPOINT;
     if (check(&o) && open_index(&o, &x))
         status = run_exact(&o, &x);
+    if (x.index && !exact_settle(x.index) && status != EXIT_ERROR) {
+        reject("%s", exact_failure(x.index));
+        status = EXIT_ERROR;
+    }
     exact_close(x.index);
     return status;
 }

@@ -1,5 +1,5 @@
-/* run.c - see run.h. */
-#include "index/run.h"
+/* sorted_run.c - see sorted_run.h. */
+#include "index/sorted_run.h"
 
 #include <endian.h>
 #include <errno.h>
@@ -13,8 +13,6 @@
 #include <weir/hash.h>
 
 #include "index/disk.h"
-
-#define WRITE_PAGES 64 /* per write(): 256 KiB */
 
 static void *map(size_t bytes)
 {
@@ -143,12 +141,8 @@ const char *index_run_open(struct index_run *r, int dir, bool filtered)
 
 bool index_run_read(struct index_run *r, uint32_t number, struct index_page *page, int flags)
 {
-    if (!disk_read(r->fd, page, PAGE_BYTES, (uint64_t)number * PAGE_BYTES, flags))
+    if (!index_page_read(r->fd, r->id, number, page, flags))
         return false;
-    if (!index_page_check(page, r->id, number)) {
-        errno = EBADMSG;
-        return false;
-    }
     if (r->filter && !r->filter[number].ready)
         index_filter_build(&r->filter[number], page->key, page->keys, r->fence[number],
                            index_run_next(r, number));
@@ -157,94 +151,58 @@ bool index_run_read(struct index_run *r, uint32_t number, struct index_page *pag
 
 /* ---- writing ---- */
 
-struct index_writer {
-    struct index_run *run;
-    int dir;
-    _Atomic uint32_t *done;
-    atomic_bool *cancel;
-    uint32_t keys;  /* in the page under way */
-    uint32_t pages; /* complete, in the buffer */
-    struct index_page buffer[WRITE_PAGES];
-};
-
-struct index_writer *index_writer_open(struct index_run *r, int dir, _Atomic uint32_t *done,
-                                       atomic_bool *cancel)
+bool index_writer_open(struct index_writer *w, int dir)
 {
-    struct index_writer *w = calloc(1, sizeof *w);
+    bool ok = index_pages_open(&w->file, dir, disk_name("run", w->run->id).text, w->run->id, 0);
 
-    if (!w)
-        return NULL;
-    w->run = r;
-    w->dir = dir;
-    w->done = done;
-    w->cancel = cancel;
-    r->fd = openat(dir, disk_name("run", r->id).text, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    if (r->fd >= 0) {
-        (void)posix_fadvise(r->fd, 0, 0, POSIX_FADV_RANDOM);
-        return w;
-    }
-    free(w);
-    return NULL;
-}
-
-/* Starts to write what write() left in the page cache, so that the sync at the end is short. */
-static bool flush(struct index_writer *w)
-{
-    off_t at = (off_t)(w->run->pages - w->pages) * PAGE_BYTES;
-
-    errno = ECANCELED;
-    if (atomic_load_explicit(w->cancel, memory_order_relaxed) ||
-        !disk_write(w->run->fd, w->buffer, w->pages * sizeof *w->buffer))
-        return false;
-    (void)sync_file_range(w->run->fd, at, w->pages * PAGE_BYTES, SYNC_FILE_RANGE_WRITE);
-    w->pages = 0;
-    return true;
+    w->run->fd = w->file.fd;
+    if (ok)
+        (void)posix_fadvise(w->run->fd, 0, 0, POSIX_FADV_RANDOM);
+    return ok;
 }
 
 /* next: hi of the next page's first key. */
 static bool close_page(struct index_writer *w, uint64_t next)
 {
-    struct index_page *page = &w->buffer[w->pages];
     struct index_run *r = w->run;
 
     if (r->filter)
-        index_filter_build(&r->filter[r->pages], page->key, w->keys, r->fence[r->pages], next);
-    index_page_seal(page, r->id, r->pages, w->keys);
+        index_filter_build(&r->filter[r->pages], index_pages_last(&w->file)->key, w->file.keys,
+                           r->fence[r->pages], next);
     r->pages++;
-    w->keys = 0;
-    return ++w->pages < WRITE_PAGES || flush(w);
+    if (!index_pages_seal(&w->file))
+        return false;
+    if (w->file.buffered == 0) /* start writing back, so that the sync at the end is short */
+        (void)sync_file_range(r->fd, (off_t)(r->pages - PAGES_BUFFERED) * PAGE_BYTES,
+                              PAGES_BUFFERED * PAGE_BYTES, SYNC_FILE_RANGE_WRITE);
+    errno = ECANCELED;
+    return !atomic_load_explicit(w->cancel, memory_order_relaxed);
 }
 
 bool index_writer_add(struct index_writer *w, struct digest key)
 {
     struct index_run *r = w->run;
 
-    if (w->keys == PAGE_KEYS && !close_page(w, key.hi))
+    if (w->file.keys == PAGE_KEYS && !close_page(w, key.hi))
         return false;
-    if (w->keys == 0) {
+    if (w->file.keys == 0) {
         errno = EBADMSG; /* the inputs have more keys than their manifest states */
         if (r->pages == r->mapped)
             return false;
         r->fence[r->pages] = key.hi;
-        if (w->pages == 0) /* the fence after the last readable page ends that page */
+        if (w->file.buffered == 0) /* the fence after the last readable page ends that page */
             atomic_store_explicit(w->done, r->pages, memory_order_release);
     }
-    w->buffer[w->pages].key[w->keys++] = key;
+    index_pages_last(&w->file)->key[w->file.keys++] = key;
     r->keys++;
     return true;
 }
 
 bool index_writer_close(struct index_writer *w, bool ok)
 {
-    struct index_run *r = w->run;
-    int error;
-
-    ok = ok && (w->keys == 0 || close_page(w, UINT64_MAX)) && flush(w) && move_fences(r, true) &&
-         fdatasync(r->fd) == 0;
-    error = errno;
-    if (!ok)
-        (void)unlinkat(w->dir, disk_name("run", r->id).text, 0);
-    free(w);
-    errno = error;
+    ok = ok && (w->file.keys == 0 || close_page(w, UINT64_MAX)) && index_pages_flush(&w->file) &&
+         move_fences(w->run, true) && fdatasync(w->run->fd) == 0;
+    w->file.fd = -1; /* the run keeps it open */
+    index_pages_close(&w->file);
     return ok;
 }

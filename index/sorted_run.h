@@ -1,16 +1,16 @@
-/* run.h - a file of sorted keys: written once, read by page, deleted.
+/* sorted_run.h - a file of sorted keys: written once, read by page, deleted.
  *
- * The file is its pages (page.h), then for each page hi of its first key (a fence, 8 bytes). The
- * fences and the filters of the pages are in memory: looking up an absent key reads nothing, and a
- * present key is one read of 16 bytes. A filter is built when its page is written or first read,
- * so opening a run reads the fences only. A run may be without filters, if they do not fit into
- * memory: each lookup then reads a page. */
-#ifndef WEIR_INDEX_RUN_H
-#define WEIR_INDEX_RUN_H
+ * The file is its pages (key_page.h), then for each page hi of its first key (a fence, 8 bytes).
+ * The fences and the filters of the pages are in memory: looking up an absent key reads nothing,
+ * and a present key is one read of 16 bytes. A filter is built when its page is written or first
+ * read, so opening a run reads the fences only. A run may be without filters, if they do not fit
+ * into memory: each lookup then reads a page. */
+#ifndef WEIR_INDEX_SORTED_RUN_H
+#define WEIR_INDEX_SORTED_RUN_H
 
 #include <stdatomic.h>
 
-#include "index/page.h"
+#include "index/key_page.h"
 
 struct index_run {
     uint64_t id, keys, fence_sum;
@@ -76,18 +76,21 @@ bool index_run_read(struct index_run *r, uint32_t number, struct index_page *pag
 
 /* ---- writing ---- */
 
-struct index_writer;
+struct index_writer {
+    struct index_run *run;
+    struct index_pages file;
+    _Atomic uint32_t *done;    /* number of pages that can be read, updated while writing */
+    const atomic_bool *cancel; /* stop as soon as possible, with ECANCELED */
+};
 
-/* Write a run of at most r->mapped pages. done: number of pages that can be read, updated while
- * writing. cancel: stop as soon as possible, with ECANCELED. NULL with errno. */
-struct index_writer *index_writer_open(struct index_run *r, int dir, _Atomic uint32_t *done,
-                                       atomic_bool *cancel);
+/* Write a run of at most run->mapped pages. The other fields are set. False with errno. */
+bool index_writer_open(struct index_writer *w, int dir);
 
 /* Keys in ascending order. False with errno. */
 bool index_writer_add(struct index_writer *w, struct digest key);
 
-/* Complete the file, sync it, and free the writer. Unless ok, or if this fails, false with errno;
- * the file is then deleted. */
+/* Complete the file, if ok, and sync it. Free the writer, but not the run. False with errno; the
+ * file is deleted when the index is opened again. */
 bool index_writer_close(struct index_writer *w, bool ok);
 
 #endif

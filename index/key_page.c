@@ -1,10 +1,16 @@
-/* page.c - see page.h. */
-#include "index/page.h"
+/* key_page.c - see key_page.h. */
+#include "index/key_page.h"
 
 #include <endian.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <weir/hash.h>
+
+#include "index/disk.h"
 
 void index_keys_swap(struct digest *keys, uint32_t n)
 {
@@ -14,23 +20,19 @@ void index_keys_swap(struct digest *keys, uint32_t n)
         keys[i] = (struct digest){.hi = le64toh(keys[i].hi), .lo = le64toh(keys[i].lo)};
 }
 
-static uint64_t checksum(const struct index_page *page, uint64_t run)
+static uint64_t checksum(const struct index_page *page, uint64_t file)
 {
-    return weir_hash_bytes(WEIR_HASH_XXH3, run, &page->number, PAGE_BYTES - sizeof page->sum).lo;
+    return weir_hash_bytes(WEIR_HASH_XXH3, file, &page->number, PAGE_BYTES - sizeof page->sum).lo;
 }
 
-void index_page_seal(struct index_page *page, uint64_t run, uint32_t number, uint32_t keys)
-{
-    memset(page->key + keys, 0, (PAGE_KEYS - keys) * sizeof *page->key);
-    page->number = htole32(number);
-    page->keys = htole32(keys);
-    index_keys_swap(page->key, keys);
-    page->sum = htole64(checksum(page, run));
-}
+/* ---- reading ---- */
 
-bool index_page_check(struct index_page *page, uint64_t run, uint32_t number)
+bool index_page_read(int fd, uint64_t file, uint32_t number, struct index_page *page, int flags)
 {
-    if (le64toh(page->sum) != checksum(page, run) || le32toh(page->number) != number)
+    if (!disk_read(fd, page, PAGE_BYTES, (uint64_t)number * PAGE_BYTES, flags))
+        return false;
+    errno = EBADMSG;
+    if (le64toh(page->sum) != checksum(page, file) || le32toh(page->number) != number)
         return false;
     page->number = number;
     page->keys = le32toh(page->keys);
@@ -54,6 +56,55 @@ bool index_page_has(const struct index_page *page, struct digest key)
     }
     return from < page->keys && key_equal(page->key[from], key);
 }
+
+/* ---- writing ---- */
+
+bool index_pages_open(struct index_pages *f, int dir, const char *name, uint64_t id, uint32_t pages)
+{
+    int flags = O_RDWR | O_CREAT | O_CLOEXEC | (pages ? 0 : O_TRUNC);
+    off_t end = (off_t)pages * PAGE_BYTES;
+
+    *f = (struct index_pages){.id = id, .pages = pages, .fd = openat(dir, name, flags, 0666)};
+    f->buffer = calloc(PAGES_BUFFERED, sizeof *f->buffer);
+    if (f->fd >= 0 && f->buffer && ftruncate(f->fd, end) == 0 && lseek(f->fd, end, SEEK_SET) == end)
+        return true;
+    index_pages_close(f);
+    return false;
+}
+
+void index_pages_close(struct index_pages *f)
+{
+    disk_close(f->fd);
+    free(f->buffer);
+    f->fd = -1;
+    f->buffer = NULL;
+}
+
+bool index_pages_flush(struct index_pages *f)
+{
+    uint32_t n = f->buffered;
+
+    f->buffered = 0;
+    return disk_write(f->fd, f->buffer, n * sizeof *f->buffer);
+}
+
+bool index_pages_seal(struct index_pages *f)
+{
+    struct index_page *page = index_pages_last(f);
+
+    if (f->keys == 0)
+        return true;
+    memset(page->key + f->keys, 0, (PAGE_KEYS - f->keys) * sizeof *page->key);
+    index_keys_swap(page->key, f->keys);
+    page->number = htole32(f->pages);
+    page->keys = htole32(f->keys);
+    page->sum = htole64(checksum(page, f->id));
+    f->pages++;
+    f->keys = 0;
+    return ++f->buffered < PAGES_BUFFERED || index_pages_flush(f);
+}
+
+/* ---- filters ---- */
 
 /* 0 to 65535, ascending in hi: keys of equal hi have one position. */
 static inline uint32_t position(uint64_t hi, uint64_t first, uint64_t next)
