@@ -17,8 +17,8 @@
 #include <weir/hash.h>
 
 #include "index/index.h"
-#include "index/key_page.h"
 #include "index/manifest.h"
+#include "index/page_file.h"
 
 #define MEMORY (64 << 10) /* tables of 798 keys */
 #define DAY 86400000ull

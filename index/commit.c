@@ -114,7 +114,7 @@ static bool allocate(struct index *x, const struct index_manifest *m)
     for (uint32_t i = 0; ok && i < 2; i++)
         ok = x->options.read_only ? open_reader_table(&x->table[i], m->log[i].pages)
                                   : memtable_open(&x->table[i], table);
-    if (!x->cache || !ok || !index_start_lookups(x))
+    if (!x->cache || !ok)
         return index_fail(x, "out of memory");
     if (x->options.disk && x->options.disk < 16 * table)
         return index_fail(x,
@@ -130,22 +130,20 @@ static bool allocate(struct index *x, const struct index_manifest *m)
 static bool open_runs(struct index *x, const struct index_manifest *m)
 {
     for (uint32_t i = 0; i < m->runs; i++) {
-        struct index_run *r = malloc(sizeof *r);
+        uint64_t keys = m->run[i].keys;
+        struct index_run *r = index_run_new(m->run[i].id, keys, index_make_room(x, keys));
         const char *why;
 
         if (!r)
             return index_fail(x, "out of memory");
-        *r = (struct index_run){.id = m->run[i].id,
-                                .keys = m->run[i].keys,
-                                .pages = (uint32_t)((m->run[i].keys - 1) / PAGE_KEYS + 1),
-                                .level = (uint32_t)m->run[i].level,
-                                .bucket = m->run[i].bucket,
-                                .expires = m->run[i].expires,
-                                .fence_sum = m->run[i].fence_sum};
         x->run[x->runs++] = r;
-        why = index_run_open(r, x->dir, index_make_room(x, r->keys));
+        r->level = (uint32_t)m->run[i].level;
+        r->bucket = m->run[i].bucket;
+        r->expires = m->run[i].expires;
+        r->fence_sum = m->run[i].fence_sum;
+        why = index_run_open(r, x->dir);
         if (why)
-            return index_fail(x, "%s: %s", disk_name("run", r->id).text, why);
+            return index_fail(x, "%s: %s", file_name("run", r->id).text, why);
     }
     return true;
 }
@@ -164,10 +162,11 @@ static bool set_note(struct index *x, const void *note, size_t size)
 }
 
 /* Add the keys of a page of a log. full: the table is full, so it is written as a run. */
-static bool replay_page(struct index *x, struct memtable *t, bool *full)
+static bool replay_page(struct index *x, const struct index_page *page, struct memtable *t,
+                        bool *full)
 {
-    for (uint32_t i = 0; i < x->page.keys; i++) {
-        struct digest key = x->page.key[i];
+    for (uint32_t i = 0; i < page->keys; i++) {
+        struct digest key = page->key[i];
 
         if (key_is_free(key) || memtable_has(t, key))
             return index_fail(x, "damaged: a log has a key twice");
@@ -187,14 +186,15 @@ static bool replay_log(struct index *x, struct memtable *t, struct file_name nam
                        uint32_t pages, bool *full)
 {
     int fd = openat(x->dir, name.text, O_RDONLY | O_CLOEXEC);
+    struct index_page page;
     bool ok = fd >= 0 || index_fail(x, "cannot open %s: %s", name.text, strerror(errno));
 
     for (uint32_t i = 0; ok && i < pages; i++) {
-        ok = (index_page_read(fd, id, i, &x->page, 0) || index_fail_file(x, "read", name, errno)) &&
-             replay_page(x, t, full) && (x->options.read_only || index_take_over(x));
+        ok = (page_read(fd, id, i, &page, 0) || index_fail_file(x, "read", name, errno)) &&
+             replay_page(x, &page, t, full) && (x->options.read_only || index_take_over(x));
         t = x->options.read_only ? t : x->active;
     }
-    disk_close(fd);
+    file_close(fd);
     return ok;
 }
 
@@ -204,7 +204,7 @@ static bool recover_log(struct index *x, const struct index_manifest *m, uint32_
 {
     uint64_t id = m->log[i].id;
     uint32_t pages = (uint32_t)m->log[i].pages;
-    struct file_name name = disk_name("log", id);
+    struct file_name name = file_name("log", id);
     struct memtable *t = x->options.read_only ? &x->table[i] : x->active;
     bool full = i == 0;
 
@@ -219,7 +219,7 @@ static bool recover_log(struct index *x, const struct index_manifest *m, uint32_
     if (full)
         return index_freeze(x) && index_finish_flush(x) &&
                index_discard(x, name, pages * (uint64_t)PAGE_BYTES);
-    return index_pages_open(&x->log, x->dir, name.text, id, pages) ||
+    return page_file_open(&x->log, x->dir, name, id, pages) ||
            index_fail_file(x, "continue", name, errno);
 }
 
@@ -318,10 +318,10 @@ struct index *exact_open(const char *dir, const struct index_options *options,
 
 bool index_next_log(struct index *x)
 {
-    struct file_name name = disk_name("log", x->next_id);
+    struct file_name name = file_name("log", x->next_id);
 
     x->full = x->log;
-    return index_pages_open(&x->log, x->dir, name.text, x->next_id++, 0) ||
+    return page_file_open(&x->log, x->dir, name, x->next_id++, 0) ||
            index_fail_file(x, "write", name, errno);
 }
 
@@ -336,8 +336,6 @@ static void describe(const struct index *x, struct index_manifest *m)
     for (uint32_t i = 0; i < x->runs; i++) {
         const struct index_run *r = x->run[i];
 
-        if (r == x->merger.out)
-            continue;
         m->run[m->runs].id = r->id;
         m->run[m->runs].keys = r->keys;
         m->run[m->runs].level = r->level;
@@ -346,7 +344,7 @@ static void describe(const struct index *x, struct index_manifest *m)
         m->run[m->runs++].fence_sum = r->fence_sum;
     }
     for (uint32_t i = 0; i < 2; i++) {
-        const struct index_pages *log = i ? &x->log : &x->full;
+        const struct page_file *log = i ? &x->log : &x->full;
         const struct memtable *t = i ? x->active : x->frozen;
 
         if (log->fd < 0)
@@ -358,18 +356,16 @@ static void describe(const struct index *x, struct index_manifest *m)
     }
 }
 
-/* All keys are in files, which are synced by the job. */
-static bool write_logs(struct index *x)
+/* The job syncs them. */
+static bool write_log(struct index *x, struct page_file *log)
 {
-    if (x->full.fd >= 0 && !(index_pages_seal(&x->full) && index_pages_flush(&x->full)))
-        return index_fail_file(x, "write", disk_name("log", x->full.id), errno);
-    return (index_pages_seal(&x->log) && index_pages_flush(&x->log)) ||
-           index_fail_file(x, "write", disk_name("log", x->log.id), errno);
+    return log->fd < 0 || page_file_flush(log) ||
+           index_fail_file(x, "write", file_name("log", log->id), errno);
 }
 
 static bool sync_log(struct commit_job *j, uint32_t i)
 {
-    j->job.file = disk_name("log", j->manifest.log[i].id);
+    j->job.file = file_name("log", j->manifest.log[i].id);
     return j->log[i] < 0 || fdatasync(j->log[i]) == 0;
 }
 
@@ -407,7 +403,7 @@ bool exact_settle(struct index *x)
 
     index_job_wait(&j->job);
     for (uint32_t i = 0; i < 2; i++) {
-        disk_close(j->log[i]);
+        file_close(j->log[i]);
         j->log[i] = -1;
     }
     free(j->garbage);
@@ -427,7 +423,8 @@ bool exact_commit(struct index *x, const void *note, size_t size)
 
     if (x->options.read_only)
         return index_fail(x, "opened for reading");
-    if (!exact_settle(x) || !index_take_over(x) || !set_note(x, note, size) || !write_logs(x))
+    if (!exact_settle(x) || !index_take_over(x) || !set_note(x, note, size) ||
+        !write_log(x, &x->full) || !write_log(x, &x->log))
         return false;
     if (x->log.pages > LOG_SPARSE * (x->active->limit / PAGE_KEYS + 1) && !index_freeze(x))
         return false;
@@ -438,7 +435,7 @@ bool exact_commit(struct index *x, const void *note, size_t size)
     x->garbage_files = 0;
     x->garbage_bytes = x->uncommitted = 0;
     if (j->log[1] < 0 || (x->full.fd >= 0 && j->log[0] < 0))
-        return index_fail_file(x, "write", disk_name("log", x->log.id), errno);
+        return index_fail_file(x, "write", file_name("log", x->log.id), errno);
     describe(x, &j->manifest);
     return index_job_start(x, &j->job, write_commit);
 }
@@ -469,17 +466,16 @@ void exact_close(struct index *x)
     (void)exact_settle(x);
     index_cancel(&x->writer);
     index_cancel(&x->merger);
-    index_run_free(x->writer.out);
+    index_job_wait(&x->cleaner.job);
     for (uint32_t i = 0; i < x->runs; i++)
         index_run_free(x->run[i]);
-    index_pages_close(&x->log);
-    index_pages_close(&x->full);
+    page_file_close(&x->log);
+    page_file_close(&x->full);
     memtable_close(&x->table[0]);
     memtable_close(&x->table[1]);
-    disk_close(x->lock);
-    disk_close(x->dir);
+    file_close(x->lock);
+    file_close(x->dir);
     free(x->path);
-    free(x->candidate);
     free(x->cache);
     free(x->garbage);
     free(x->note);

@@ -4,6 +4,9 @@
  * six runs per merge, 75 tables of keys are written four times (bench/exact). When a bucket is
  * complete, its runs are merged to one whatever their size: there are 33 such buckets, and each
  * lookup reads all. */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -14,30 +17,49 @@
 #define RUNS_SPARE 56 /* that the merges of a moment may add, at most */
 #define FIXED (4 << 20)   /* bytes of memory besides tables, cache, fences and filters */
 #define GARBAGE_BLOCK 256 /* files */
+#define READ_PAGES 32     /* of an input of a merge at a time: 128 KiB */
+
+/* ---- threads ---- */
+
+bool index_job_start(struct index *x, struct index_job *job, void *(*work)(void *job))
+{
+    sigset_t all, old;
+
+    job->dir = x->dir;
+    sigfillset(&all); /* signals are handled by the program's threads */
+    pthread_sigmask(SIG_SETMASK, &all, &old);
+    job->running = pthread_create(&job->thread, NULL, work, job) == 0;
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    return job->running || index_fail(x, "cannot start a thread");
+}
+
+void index_job_wait(struct index_job *job)
+{
+    if (job->running)
+        pthread_join(job->thread, NULL);
+    job->running = false;
+}
 
 /* ---- memory ---- */
 
-/* Bytes that filters and fences may still take. The output of a merge replaces its inputs. */
+/* Bytes that filters and fences may still take. */
 static int64_t filters_room(const struct index *x)
 {
     size_t used = FIXED + 2 * x->table[0].slots * sizeof(struct digest) +
                   (x->cache_mask + 1) * sizeof *x->cache;
 
     for (uint32_t i = 0; i < x->runs; i++)
-        used += x->run[i] == x->merger.out ? 0 : index_run_memory(x->run[i]);
+        used += index_run_memory(x->run[i]->keys, x->run[i]->filter);
     return (int64_t)x->options.memory - (int64_t)used;
 }
 
 bool index_make_room(struct index *x, uint64_t keys)
 {
-    size_t page = sizeof(uint64_t) + sizeof(struct index_page_filter);
-
-    while ((int64_t)((keys / PAGE_KEYS + 1) * page) > filters_room(x)) {
+    while ((int64_t)index_run_memory(keys, true) > filters_room(x)) {
         struct index_run *largest = NULL;
 
         for (uint32_t i = 0; i < x->runs; i++)
-            if (x->run[i]->filter && x->run[i] != x->merger.out &&
-                (!largest || x->run[i]->mapped > largest->mapped))
+            if (x->run[i]->filter && (!largest || x->run[i]->keys > largest->keys))
                 largest = x->run[i];
         if (!largest || largest->keys <= keys)
             return false;
@@ -70,7 +92,7 @@ bool index_discard(struct index *x, struct file_name file, uint64_t bytes)
 
 static bool retire(struct index *x, struct index_run *r, bool forgotten)
 {
-    bool ok = index_discard(x, disk_name("run", r->id), index_run_bytes(r));
+    bool ok = index_discard(x, file_name("run", r->id), index_run_bytes(r));
     uint32_t i = 0;
 
     while (x->run[i] != r)
@@ -105,8 +127,7 @@ static uint64_t bytes_of(const struct index *x, uint64_t bucket, bool and_later)
     uint64_t sum = 0;
 
     for (uint32_t i = 0; i < x->runs; i++)
-        if ((x->run[i]->bucket == bucket || (and_later && x->run[i]->bucket > bucket)) &&
-            x->run[i] != x->merger.out)
+        if (x->run[i]->bucket == bucket || (and_later && x->run[i]->bucket > bucket))
             sum += index_run_bytes(x->run[i]);
     return sum;
 }
@@ -154,6 +175,103 @@ static bool stay_within_disk(struct index *x)
     return true;
 }
 
+/* ---- what the threads do that write runs ---- */
+
+struct cursor {
+    const struct index_run *run;
+    uint32_t number; /* the next page */
+    uint32_t at;     /* key in the page */
+    struct index_page page;
+};
+
+/* The next page of an input. Its filter is not built: this thread owns only the output. */
+static bool fill(struct run_job *j, struct cursor *c)
+{
+    errno = ECANCELED;
+    c->at = 0;
+    if (atomic_load_explicit(&j->job.cancel, memory_order_relaxed))
+        return false;
+    if (c->number % READ_PAGES == 0)
+        (void)posix_fadvise(c->run->fd, (off_t)c->number * PAGE_BYTES, 2 * READ_PAGES * PAGE_BYTES,
+                            POSIX_FADV_WILLNEED);
+    if (page_read(c->run->fd, c->run->id, c->number++, &c->page, 0))
+        return true;
+    j->job.verb = "read";
+    j->job.file = file_name("run", c->run->id);
+    return false;
+}
+
+static struct digest first_key(const struct cursor *c)
+{
+    return c->page.key[c->at];
+}
+
+static bool merge(struct run_job *j, struct page_file *f, struct cursor cursor[INDEX_INPUTS])
+{
+    struct cursor *live[INDEX_INPUTS];
+    uint32_t n = j->inputs;
+
+    for (uint32_t i = 0; i < n; i++) {
+        live[i] = &cursor[i];
+        cursor[i].run = j->input[i];
+        if (!fill(j, &cursor[i]))
+            return false;
+    }
+    while (n > 0) {
+        uint32_t least = 0;
+
+        for (uint32_t i = 1; i < n; i++)
+            if (key_less(first_key(live[i]), first_key(live[least])))
+                least = i;
+        struct cursor *c = live[least];
+
+        if (!index_run_add(j->out, f, first_key(c)))
+            return false;
+        if (++c->at < c->page.keys)
+            continue;
+        if (c->number == c->run->pages)
+            live[least] = live[--n];
+        else if (!fill(j, c))
+            return false;
+    }
+    return true;
+}
+
+static bool write_merged(struct run_job *j, struct page_file *f)
+{
+    struct cursor *cursor = calloc(j->inputs, sizeof *cursor);
+    bool ok = cursor && merge(j, f, cursor);
+
+    free(cursor);
+    return ok;
+}
+
+static bool write_table(struct run_job *j, struct page_file *f)
+{
+    const struct memtable *t = j->table;
+
+    for (size_t i = 0; i < t->slots; i++)
+        if (!key_is_free(t->slot[i]) && !index_run_add(j->out, f, t->slot[i]))
+            return false;
+    return true;
+}
+
+static void *write_run(void *run_job)
+{
+    struct run_job *j = run_job;
+    struct page_file f;
+
+    j->job.verb = "write";
+    j->job.file = file_name("run", j->out->id);
+    if (!index_run_create(j->out, &f, j->job.dir) ||
+        !(j->table ? write_table(j, &f) : write_merged(j, &f)) || !index_run_end(j->out, &f))
+        j->job.error = errno;
+    f.fd = -1; /* the run keeps it open */
+    page_file_close(&f);
+    atomic_store(&j->job.done, true);
+    return NULL;
+}
+
 /* ---- tables to runs ---- */
 
 static struct memtable *other_table(struct index *x)
@@ -181,7 +299,7 @@ static bool start_flush(struct index *x, const struct memtable *full)
     j->out->bucket = full->bucket;
     j->out->expires = full->expires;
     x->frozen = full;
-    return index_job_start(x, &j->job, index_write_run);
+    return index_job_start(x, &j->job, write_run);
 }
 
 bool index_freeze(struct index *x)
@@ -195,6 +313,7 @@ bool index_freeze(struct index *x)
         return false;
     if (x->runs >= most)
         return index_fail(x, "too many runs; give --keep a longer time, or more memory");
+    index_job_wait(&x->cleaner.job);
     if (!start_flush(x, full))
         return false;
     x->active = other_table(x);
@@ -216,7 +335,7 @@ bool index_enter_bucket(struct index *x, uint64_t bucket, uint64_t expires)
     return drop_expired(x);
 }
 
-/* The result of a job: it is part of the index from the next commit on. */
+/* The run of a job is part of the index, and of the next commit. */
 static bool take_run(struct index *x, struct run_job *j)
 {
     struct index_run *r = j->out;
@@ -225,14 +344,18 @@ static bool take_run(struct index *x, struct run_job *j)
     if (j->job.error)
         return index_fail_file(x, j->job.verb, j->job.file, j->job.error);
     j->out = NULL;
-    if (!r->busy)
-        x->run[x->runs++] = r;
-    r->visible = r->pages;
-    r->last = UINT64_MAX;
-    r->busy = false;
+    x->run[x->runs++] = r;
     x->unsettled = true;
     x->figures.written += index_run_bytes(r);
     return !index_is_expired(x, r->expires) || retire(x, r, true);
+}
+
+static void *clear_table(void *clear_job)
+{
+    struct clear_job *j = clear_job;
+
+    memset(j->table->slot, 0, j->table->slots * sizeof *j->table->slot);
+    return NULL;
 }
 
 bool index_finish_flush(struct index *x)
@@ -241,35 +364,21 @@ bool index_finish_flush(struct index *x)
         return true;
     if (!take_run(x, &x->writer))
         return false;
-    memtable_clear(other_table(x));
     x->frozen = NULL;
+    x->cleaner.table = other_table(x);
+    x->cleaner.table->keys = 0;
+    if (!index_job_start(x, &x->cleaner.job, clear_table))
+        return false;
     if (x->full.fd < 0)
         return true;
     uint64_t bytes = (uint64_t)x->full.pages * PAGE_BYTES;
 
     x->figures.written += bytes;
-    index_pages_close(&x->full);
-    x->full.pages = 0;
-    return index_discard(x, disk_name("log", x->full.id), bytes);
+    page_file_close(&x->full);
+    return index_discard(x, file_name("log", x->full.id), bytes);
 }
 
 /* ---- merging ---- */
-
-/* Lookups use the output as far as it is written, and the inputs after that. */
-static void follow(struct index *x)
-{
-    struct run_job *j = &x->merger;
-    uint32_t pages = atomic_load_explicit(&j->pages, memory_order_acquire);
-
-    if (pages <= j->out->visible || j->out->fence[pages] == 0)
-        return;
-    j->out->visible = pages;
-    j->out->last = j->out->fence[pages] - 1;
-    for (uint32_t i = 0; i < j->inputs; i++) {
-        j->input[i]->first = j->out->fence[pages];
-        index_run_release(j->input[i]);
-    }
-}
 
 static bool finish_merge(struct index *x)
 {
@@ -338,27 +447,18 @@ static bool start_merge(struct index *x)
     j->out->level = level;
     j->out->bucket = j->input[0]->bucket;
     j->out->expires = j->input[0]->expires;
-    j->out->busy = true;
-    j->out->last = 0;
     for (uint32_t i = 0; i < j->inputs; i++)
         j->input[i]->busy = true;
-    x->run[x->runs++] = j->out;
-    return index_job_start(x, &j->job, index_write_run);
+    return index_job_start(x, &j->job, write_run);
 }
 
 bool index_take_over(struct index *x)
 {
     if (x->writer.job.running && atomic_load(&x->writer.job.done) && !index_finish_flush(x))
         return false;
-    if (x->merger.job.running) {
-        if (!atomic_load(&x->merger.job.done)) {
-            follow(x);
-            return true;
-        }
-        if (!finish_merge(x))
-            return false;
-    }
-    return !x->unsettled || x->runs == INDEX_RUNS || start_merge(x);
+    if (x->merger.job.running && atomic_load(&x->merger.job.done) && !finish_merge(x))
+        return false;
+    return x->merger.job.running || !x->unsettled || start_merge(x);
 }
 
 void index_cancel(struct run_job *j)
@@ -366,5 +466,6 @@ void index_cancel(struct run_job *j)
     atomic_store(&j->job.cancel, true);
     index_job_wait(&j->job);
     if (j->out)
-        (void)unlinkat(j->job.dir, disk_name("run", j->out->id).text, 0);
+        (void)unlinkat(j->job.dir, file_name("run", j->out->id).text, 0);
+    index_run_free(j->out);
 }

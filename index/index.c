@@ -10,16 +10,13 @@
 #include "index/index.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/uio.h>
 
 #include "index/internal.h"
 
-#define BLOCK 64 /* keys that are looked up in a run at once, to prefetch */
 #define AHEAD 16 /* keys between a prefetch and its use */
 
 /* ---- errors ---- */
@@ -52,57 +49,9 @@ const char *exact_failure(const struct index *x)
 
 /* ---- looking up ---- */
 
-struct candidate {
-    uint32_t key, page;
-    struct index_run *run;
-    struct index_range range; /* of the page, if not whole */
-    bool whole;
-};
-
-bool index_start_lookups(struct index *x)
-{
-    x->candidate = malloc(INDEX_CHUNK * sizeof *x->candidate);
-    return x->candidate;
-}
-
 static bool is_cached(const struct index *x, struct digest key)
 {
     return key_equal(x->cache[key.lo & x->cache_mask], key);
-}
-
-enum found { FOUND, ABSENT, LATER, BROKEN };
-
-/* Reads only what is in the page cache, unless wait. */
-static enum found look_in_page(struct index *x, struct candidate c, struct digest key, bool wait)
-{
-    uint64_t at = (uint64_t)c.page * PAGE_BYTES + PAGE_HEAD + c.range.from * sizeof key;
-    uint32_t n = c.range.to - c.range.from;
-    int flags = wait ? 0 : RWF_NOWAIT;
-
-    x->figures.reads++;
-    if (!(c.whole ? index_run_read(c.run, c.page, &x->page, flags)
-                  : disk_read(c.run->fd, x->page.key, n * sizeof key, at, flags)))
-        return !wait && (errno == EAGAIN || errno == EOPNOTSUPP) ? LATER : BROKEN;
-    if (c.whole)
-        return index_page_has(&x->page, key) ? FOUND : ABSENT;
-    index_keys_swap(x->page.key, n);
-    for (uint32_t i = 0; i < n; i++)
-        if (key_equal(x->page.key[i], key))
-            return FOUND;
-    return ABSENT;
-}
-
-/* The same, and in the preceding pages, as long as they may contain keys with the same hi. */
-static enum found look_in_run(struct index *x, struct candidate c, struct digest key, bool wait)
-{
-    enum found is = look_in_page(x, c, key, wait);
-
-    while (is == ABSENT && c.page > 0 && c.run->fence[c.page] == key.hi) {
-        c.page--;
-        c.whole = true;
-        is = look_in_page(x, c, key, true);
-    }
-    return is;
 }
 
 /* Read the pages that the filters could not exclude: first those in the page cache, while the
@@ -120,22 +69,17 @@ static bool resolve(struct index *x, uint8_t *verdicts)
 
             if (verdicts[c.key] == WEIR_SEEN)
                 continue;
-            if (is_cached(x, key)) { /* the batch has it twice */
-                verdicts[c.key] = WEIR_SEEN;
-                continue;
-            }
-            switch (look_in_run(x, c, key, pass > 0)) {
+            x->figures.reads++;
+            switch (is_cached(x, key) ? FOUND : index_run_look(c, key, pass > 0)) {
             case FOUND:
                 verdicts[c.key] = WEIR_SEEN;
                 x->cache[key.lo & x->cache_mask] = key;
                 break;
             case LATER:
-                (void)posix_fadvise(c.run->fd, (off_t)c.page * PAGE_BYTES, PAGE_BYTES,
-                                    POSIX_FADV_WILLNEED);
                 x->candidate[cold++] = c;
                 break;
             case BROKEN:
-                return index_fail_file(x, "read", disk_name("run", c.run->id), errno);
+                return index_fail_file(x, "read", file_name("run", c.run->id), errno);
             case ABSENT:
                 break;
             }
@@ -145,52 +89,16 @@ static bool resolve(struct index *x, uint8_t *verdicts)
     return true;
 }
 
-/* A key with the same hi as the first one of the page may also be in the page before it. */
-static void consider(struct index *x, struct index_run *r, uint32_t key, uint64_t hi, uint32_t page)
-{
-    struct candidate c = {.key = key, .run = r, .page = page, .whole = true};
-    uint64_t first = r->fence[page];
-
-    if (r->filter && r->filter[page].ready && first != hi) {
-        c.range = index_filter_find(&r->filter[page], hi, first, index_run_next(r, page));
-        c.whole = c.range.to - c.range.from == PAGE_KEYS;
-        if (c.range.from == c.range.to)
-            return;
-    }
-    x->candidate[x->candidates++] = c;
-}
-
-static void prefetch(const struct index_run *r, uint32_t page)
-{
-    if (!r->filter)
-        return;
-    for (uint32_t line = 0; line < 3; line++)
-        __builtin_prefetch((const char *)&r->filter[page] + 64 * line);
-}
-
 /* Look up n keys, those with the indexes in x->wanted, in all runs. */
 static bool look_in_runs(struct index *x, uint32_t n, uint8_t *verdicts)
 {
-    const struct digest *keys = x->key;
-    const uint16_t *wanted = x->wanted;
-
     for (uint32_t i = 0; i < x->runs; i++) {
-        struct index_run *r = x->run[i];
-
-        for (uint32_t from = 0; from < n && !index_is_expired(x, r->expires); from += BLOCK) {
-            uint32_t to = from + BLOCK < n ? from + BLOCK : n, page[BLOCK];
-
-            if (x->candidates + BLOCK > INDEX_CHUNK && !resolve(x, verdicts))
-                return false;
-            for (uint32_t j = from; j < to; j++) {
-                page[j - from] = UINT32_MAX;
-                if (index_run_page(r, keys[wanted[j]].hi, &page[j - from]))
-                    prefetch(r, page[j - from]);
-            }
-            for (uint32_t j = from; j < to; j++)
-                if (page[j - from] != UINT32_MAX && verdicts[wanted[j]] != WEIR_SEEN)
-                    consider(x, r, wanted[j], keys[wanted[j]].hi, page[j - from]);
-        }
+        if (index_is_expired(x, x->run[i]->expires))
+            continue;
+        if (x->candidates + n > INDEX_CHUNK && !resolve(x, verdicts))
+            return false;
+        x->candidates +=
+            index_run_locate(x->run[i], x->key, x->wanted, n, x->candidate + x->candidates);
     }
     return resolve(x, verdicts);
 }
@@ -241,17 +149,14 @@ static bool look_up(struct index *x, const struct weir_key *keys, uint32_t n, ui
 
 static bool add(struct index *x, struct digest key)
 {
-    struct index_pages *log = &x->log;
-
     if (!memtable_add(x->active, key)) {
         if (!index_freeze(x))
             return false;
         (void)memtable_add(x->active, key);
     }
     x->uncommitted++;
-    index_pages_last(log)->key[log->keys++] = key;
-    return log->keys < PAGE_KEYS || index_pages_seal(log) ||
-           index_fail_file(x, "write", disk_name("log", log->id), errno);
+    return page_file_add(&x->log, key) ||
+           index_fail_file(x, "write", file_name("log", x->log.id), errno);
 }
 
 /* A key that is new and occurs again in the chunk is in a table when it is to be added again. */
@@ -278,10 +183,12 @@ static bool advance(struct index *x, uint64_t time)
     return expires <= x->expires || index_enter_bucket(x, x->bucket + 1, expires);
 }
 
-/* The number of first keys that belong to the same bucket, at most INDEX_CHUNK. */
+/* The number of first keys that belong to the same bucket, at most INDEX_CHUNK. They fit into an
+ * empty table, so a chunk freezes one table at most: its keys are in a table until it is done. */
 static uint32_t chunk(const struct index *x, const uint64_t *times, size_t n)
 {
-    uint32_t most = n < INDEX_CHUNK ? (uint32_t)n : INDEX_CHUNK, i = 1;
+    size_t limit = x->active->limit < INDEX_CHUNK ? x->active->limit : INDEX_CHUNK;
+    uint32_t most = (uint32_t)(n < limit ? n : limit), i = 1;
     uint64_t end = x->expires - (INDEX_BUCKETS - 1) * x->width;
 
     if (!x->width || !times)
@@ -330,8 +237,6 @@ struct index_figures exact_figures(const struct index *x)
     for (uint32_t i = 0; i < x->runs; i++) {
         const struct index_run *r = x->run[i];
 
-        if (r == x->merger.out)
-            continue;
         f.keys += r->keys;
         f.bytes += index_run_bytes(r);
         f.unfiltered += r->filter ? 0 : r->keys;

@@ -3,8 +3,8 @@
 #define WEIR_INDEX_INTERNAL_H
 
 #include <pthread.h>
+#include <stdatomic.h>
 
-#include "index/disk.h"
 #include "index/index.h"
 #include "index/manifest.h"
 #include "index/memtable.h"
@@ -20,22 +20,26 @@
 struct index_job {
     pthread_t thread;
     bool running;
-    atomic_bool done, cancel;
+    atomic_bool done, cancel; /* cancel: stop writing a run */
     int dir;
     int error; /* errno, if it failed: cannot VERB FILE */
     const char *verb;
     struct file_name file;
 };
 
-/* Write a run: a table, or a merge of other runs. The job owns the run until it is done; the inputs
- * are only read meanwhile. */
+/* Write a run: a table, or a merge of other runs, which are only read meanwhile. */
 struct run_job {
     struct index_job job;
-    struct index_run *out;
+    struct index_run *out;        /* part of the index when it is complete */
     const struct memtable *table; /* to write; or NULL: merge these */
     struct index_run *input[INDEX_INPUTS];
     uint32_t inputs;
-    _Atomic uint32_t pages; /* of the output that can be read */
+};
+
+/* Fill a table with zeros. */
+struct clear_job {
+    struct index_job job;
+    struct memtable *table;
 };
 
 /* Sync the logs, replace the manifest, and delete what it does not name any more. */
@@ -47,8 +51,6 @@ struct commit_job {
     uint32_t garbage_files;
 };
 
-struct candidate;
-
 struct index {
     struct index_options options;
     char *path;
@@ -58,13 +60,14 @@ struct index {
     struct memtable table[2];
     struct memtable *active;
     const struct memtable *frozen; /* being written, or NULL */
-    struct index_pages log, full;  /* of the active table, and of the frozen one; fd -1: none */
+    struct page_file log, full;    /* of the active table, and of the frozen one; fd -1: none */
     struct digest *cache;          /* of repeats found on disk, by lower bits of lo */
     uint64_t cache_mask;
 
-    struct index_run *run[INDEX_RUNS];
+    struct index_run *run[INDEX_RUNS + 1]; /* the output of a merge, before its inputs go */
     uint32_t runs;
     struct run_job writer, merger;
+    struct clear_job cleaner;
     struct commit_job committer;
     bool unsettled; /* some runs may need merging */
 
@@ -81,9 +84,8 @@ struct index {
     size_t note_size;
     struct index_figures figures;
 
-    struct candidate *candidate;
+    struct candidate candidate[INDEX_CHUNK];
     uint32_t candidates;
-    struct index_page page;
     struct digest key[INDEX_CHUNK];
     uint16_t wanted[INDEX_CHUNK];
 };
@@ -93,15 +95,11 @@ struct index {
 bool index_fail(struct index *x, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* "cannot VERB FILE", or that it is damaged: EBADMSG. */
 bool index_fail_file(struct index *x, const char *verb, struct file_name file, int error);
-bool index_start_lookups(struct index *x); /* allocate */
 
-/* ---- run_job.c ---- */
+/* ---- compact.c ---- */
 
 bool index_job_start(struct index *x, struct index_job *job, void *(*work)(void *job));
 void index_job_wait(struct index_job *job);
-void *index_write_run(void *run_job);
-
-/* ---- compact.c ---- */
 
 bool index_is_expired(const struct index *x, uint64_t expires);
 

@@ -13,8 +13,7 @@
 
 #include <weir/hash.h>
 
-#include "index/disk.h"
-#include "index/key_page.h"
+#include "index/page_file.h"
 
 #define NAME "manifest"
 #define TEMPORARY "manifest.new"
@@ -36,9 +35,9 @@ static uint64_t checksum(const uint8_t *file, size_t size)
 static bool replace(int dir, const void *file, size_t size)
 {
     int fd = openat(dir, TEMPORARY, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    bool ok = fd >= 0 && disk_write(fd, file, size) && fsync(fd) == 0;
+    bool ok = fd >= 0 && file_write(fd, file, size) && fsync(fd) == 0;
 
-    disk_close(fd);
+    file_close(fd);
     return ok && renameat(dir, TEMPORARY, dir, NAME) == 0 && fsync(dir) == 0;
 }
 
@@ -54,7 +53,7 @@ bool index_manifest_write(struct index_manifest *m, int dir)
     if (m->note_size > 0)
         memcpy(file + numbers, m->note, m->note_size);
     m->magic = MAGIC;
-    disk_swap(&m->magic, numbers / sizeof(uint64_t));
+    file_swap(&m->magic, numbers / sizeof(uint64_t));
     memcpy(file, m, numbers);
     sum = checksum(file, size);
     memcpy(file + size, &sum, sizeof sum);
@@ -79,9 +78,9 @@ static uint8_t *read_file(int dir, size_t *size)
     if (fstat(fd, &st) == 0 && st.st_size < LARGEST) {
         *size = (size_t)st.st_size;
         file = malloc(*size + 1);
-        ok = file && disk_read(fd, file, *size, 0, 0);
+        ok = file && file_read(fd, file, *size, 0, 0);
     }
-    disk_close(fd);
+    file_close(fd);
     if (ok)
         return file;
     free(file);
@@ -101,7 +100,7 @@ static const char *parse(struct index_manifest *m, const uint8_t *file, size_t s
     uint64_t sum;
 
     memcpy(m, file, size < size_of_numbers(INDEX_RUNS) ? size : size_of_numbers(INDEX_RUNS));
-    disk_swap(&m->magic, size_of_numbers(INDEX_RUNS) / sizeof(uint64_t));
+    file_swap(&m->magic, size_of_numbers(INDEX_RUNS) / sizeof(uint64_t));
     if (size < size_of_numbers(0) + sizeof sum || m->magic << 8 != MAGIC << 8)
         return "not the manifest of an exact index";
     if (m->magic != MAGIC)

@@ -31,14 +31,6 @@ void memtable_close(struct memtable *t)
     t->slot = NULL;
 }
 
-/* The kernel clears each page when it is used again: memset() would be one pause of 10 ms. */
-void memtable_clear(struct memtable *t)
-{
-    if (t->keys && madvise(t->slot, t->slots * sizeof *t->slot, MADV_DONTNEED) != 0)
-        memset(t->slot, 0, t->slots * sizeof *t->slot);
-    t->keys = 0;
-}
-
 bool memtable_add(struct memtable *t, struct digest key)
 {
     size_t at = memtable_find(t, key), end = at;

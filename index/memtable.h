@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "index/key_page.h"
+#include "index/page_file.h"
 
 struct memtable {
     struct digest *slot;
@@ -24,7 +24,6 @@ struct memtable {
 /* A table of at most this many bytes and 64 KiB; false if out of memory. */
 bool memtable_open(struct memtable *t, size_t bytes);
 void memtable_close(struct memtable *t);
-void memtable_clear(struct memtable *t);
 
 static inline bool key_is_free(struct digest key)
 {

@@ -204,6 +204,30 @@ static void keys_of_one_slot(void **state)
     exact_close(x);
 }
 
+/* Far more keys in a call than a table holds: each occurs twice, at a distance of two tables. */
+static void repeats_within_a_large_batch(void **state)
+{
+    enum { KEYS = 20000, DISTANCE = 3500 };
+    struct index *x = open_with((struct index_options){.memory = TINY});
+    static struct weir_key keys[2 * KEYS];
+    static uint8_t verdicts[2 * KEYS];
+    static bool expected[2 * KEYS];
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < KEYS + DISTANCE; i++) {
+        if (i < KEYS) {
+            expected[n] = true;
+            keys[n++] = key_of(i);
+        }
+        if (i >= DISTANCE)
+            keys[n++] = key_of(i - DISTANCE);
+    }
+    assert_true(exact_observe(x, keys, NULL, 0, n, verdicts));
+    for (uint32_t i = 0; i < n; i++)
+        assert_int_equal(verdicts[i], expected[i] ? WEIR_NEW : WEIR_SEEN);
+    exact_close(x);
+}
+
 static void asking_does_not_add(void **state)
 {
     struct index *x = open_with((struct index_options){.memory = TINY});
@@ -573,6 +597,7 @@ int main(void)
         index_test(a_key_of_zeros_is_a_key),
         index_test(keys_that_differ_in_lo_only),
         index_test(keys_of_one_slot),
+        index_test(repeats_within_a_large_batch),
         index_test(asking_does_not_add),
         index_test(keys_are_kept_and_then_forgotten),
         index_test(times_within_a_batch),
