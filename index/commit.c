@@ -116,6 +116,9 @@ static bool allocate(struct index *x, const struct index_manifest *m)
                                   : memtable_open(&x->table[i], table);
     if (!x->cache || !ok)
         return index_fail(x, "out of memory");
+    x->cleaner.table = &x->table[0];
+    if (!x->options.read_only) /* a pause here instead of at the first key */
+        memset(x->active->slot, 0, x->active->slots * sizeof(struct digest));
     if (x->options.disk && x->options.disk < 16 * table)
         return index_fail(x,
                           "a limit of %" PRIu64
@@ -148,13 +151,21 @@ static bool open_runs(struct index *x, const struct index_manifest *m)
     return true;
 }
 
+static void *copy_of(const void *note, size_t size)
+{
+    void *copy = malloc(size + 1);
+
+    if (copy && size > 0)
+        memcpy(copy, note, size);
+    return copy;
+}
+
 static bool set_note(struct index *x, const void *note, size_t size)
 {
-    uint8_t *copy = malloc(size + 1);
+    uint8_t *copy = copy_of(note, size);
 
     if (!copy)
         return index_fail(x, "out of memory");
-    memcpy(copy, note ? note : "", size);
     free(x->note);
     x->note = copy;
     x->note_size = size;
@@ -286,7 +297,8 @@ static struct index *try_to_open(const char *dir, const struct index_options *op
         return NULL;
     }
     x->options = *options;
-    x->dir = x->lock = x->log.fd = x->full.fd = x->committer.log[0] = x->committer.log[1] = -1;
+    x->dir = x->lock = x->log.fd = x->full.fd = -1;
+    x->committer.log[0] = x->committer.log[1] = x->next.log[0] = x->next.log[1] = -1;
     x->path = strdup(dir);
     if (!x->path)
         index_fail(x, "out of memory");
@@ -331,8 +343,6 @@ static void describe(const struct index *x, struct index_manifest *m)
     m->hash = x->options.hash;
     m->seed = x->options.seed;
     m->next_id = x->next_id;
-    m->note = x->note;
-    m->note_size = x->note_size;
     for (uint32_t i = 0; i < x->runs; i++) {
         const struct index_run *r = x->run[i];
 
@@ -397,19 +407,42 @@ static void *write_commit(void *commit_job)
     return NULL;
 }
 
-bool exact_settle(struct index *x)
+static void free_commit(struct commit_job *j)
+{
+    file_close(j->log[0]);
+    file_close(j->log[1]);
+    free(j->garbage);
+    free(j->manifest.note);
+    *j = (struct commit_job){.log = {-1, -1}};
+}
+
+/* Wait for the commit under way, and start the next one. */
+static bool advance_commit(struct index *x)
 {
     struct commit_job *j = &x->committer;
 
     index_job_wait(&j->job);
-    for (uint32_t i = 0; i < 2; i++) {
-        file_close(j->log[i]);
-        j->log[i] = -1;
-    }
-    free(j->garbage);
-    j->garbage = NULL;
-    return !*x->failure &&
-           (!j->job.error || index_fail_file(x, j->job.verb, j->job.file, j->job.error));
+    if (j->job.error)
+        (void)index_fail_file(x, j->job.verb, j->job.file, j->job.error);
+    free_commit(j);
+    if (*x->failure || !x->next.queued)
+        return !*x->failure;
+    *j = x->next;
+    x->next = (struct commit_job){.log = {-1, -1}};
+    return index_job_start(x, &j->job, write_commit);
+}
+
+bool index_continue_commit(struct index *x)
+{
+    return !x->committer.job.running || !atomic_load(&x->committer.job.done) || advance_commit(x);
+}
+
+bool exact_settle(struct index *x)
+{
+    while (x->committer.job.running)
+        if (!advance_commit(x))
+            return false;
+    return !*x->failure;
 }
 
 static int another(int fd)
@@ -417,40 +450,44 @@ static int another(int fd)
     return fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, 0);
 }
 
-bool exact_commit(struct index *x, const void *note, size_t size)
+/* What the next commit needs. */
+static bool prepare(struct index *x)
 {
-    struct commit_job *j = &x->committer;
+    struct commit_job *j = &x->next;
 
-    if (x->options.read_only)
-        return index_fail(x, "opened for reading");
-    if (!exact_settle(x) || !index_take_over(x) || !set_note(x, note, size) ||
-        !write_log(x, &x->full) || !write_log(x, &x->log))
-        return false;
-    if (x->log.pages > LOG_SPARSE * (x->active->limit / PAGE_KEYS + 1) && !index_freeze(x))
-        return false;
-    *j = (struct commit_job){.log = {another(x->full.fd), another(x->log.fd)},
+    *j = (struct commit_job){.queued = true,
+                             .log = {another(x->full.fd), another(x->log.fd)},
                              .garbage = x->garbage,
                              .garbage_files = x->garbage_files};
     x->garbage = NULL;
     x->garbage_files = 0;
     x->garbage_bytes = x->uncommitted = 0;
-    if (j->log[1] < 0 || (x->full.fd >= 0 && j->log[0] < 0))
-        return index_fail_file(x, "write", file_name("log", x->log.id), errno);
     describe(x, &j->manifest);
-    return index_job_start(x, &j->job, write_commit);
+    j->manifest.note = copy_of(x->note, x->note_size);
+    j->manifest.note_size = x->note_size;
+    if (!j->manifest.note)
+        return index_fail(x, "out of memory");
+    return (j->log[1] >= 0 && (j->log[0] >= 0 || x->full.fd < 0)) ||
+           index_fail_file(x, "write", file_name("log", x->log.id), errno);
 }
 
-/* Is a commit under way? The next one would wait for it. */
-static bool is_committing(const struct index *x)
+bool exact_commit(struct index *x, const void *note, size_t size)
 {
-    return x->committer.job.running && !atomic_load(&x->committer.job.done);
+    if (x->options.read_only)
+        return index_fail(x, "opened for reading");
+    if (*x->failure || !index_take_over(x) || (x->next.queued && !advance_commit(x)) ||
+        !set_note(x, note, size) || !write_log(x, &x->full) || !write_log(x, &x->log))
+        return false;
+    if (x->log.pages > LOG_SPARSE * (x->active->limit / PAGE_KEYS + 1) && !index_freeze(x))
+        return false;
+    return prepare(x) && (x->committer.job.running || advance_commit(x));
 }
 
 bool exact_wants_commit(const struct index *x)
 {
     uint64_t garbage = x->options.disk ? x->options.disk / 16 : (uint64_t)256 << 20;
 
-    return !is_committing(x) && (x->garbage_bytes > garbage || x->uncommitted > x->active->limit);
+    return !x->next.queued && (x->garbage_bytes > garbage || x->uncommitted > x->active->limit);
 }
 
 const void *exact_note(const struct index *x, size_t *size)
@@ -464,6 +501,8 @@ void exact_close(struct index *x)
     if (!x)
         return;
     (void)exact_settle(x);
+    free_commit(&x->committer);
+    free_commit(&x->next);
     index_cancel(&x->writer);
     index_cancel(&x->merger);
     index_job_wait(&x->cleaner.job);

@@ -302,6 +302,33 @@ static bool start_flush(struct index *x, const struct memtable *full)
     return index_job_start(x, &j->job, write_run);
 }
 
+static void *clear_table(void *clear_job)
+{
+    struct clear_job *j = clear_job;
+
+    memset(j->table->slot, 0, j->table->slots * sizeof *j->table->slot);
+    return NULL;
+}
+
+/* Clear the other table in time, but not for a few keys. */
+static bool start_clearing(struct index *x)
+{
+    struct clear_job *j = &x->cleaner;
+
+    return !j->table || j->job.running || x->active->keys < x->active->limit / 2 ||
+           index_job_start(x, &j->job, clear_table);
+}
+
+static void finish_clearing(struct index *x)
+{
+    struct clear_job *j = &x->cleaner;
+
+    if (j->table && !j->job.running)
+        (void)clear_table(j);
+    index_job_wait(&j->job);
+    j->table = NULL;
+}
+
 bool index_freeze(struct index *x)
 {
     struct memtable *full = x->active;
@@ -313,7 +340,7 @@ bool index_freeze(struct index *x)
         return false;
     if (x->runs >= most)
         return index_fail(x, "too many runs; give --keep a longer time, or more memory");
-    index_job_wait(&x->cleaner.job);
+    finish_clearing(x);
     if (!start_flush(x, full))
         return false;
     x->active = other_table(x);
@@ -350,14 +377,6 @@ static bool take_run(struct index *x, struct run_job *j)
     return !index_is_expired(x, r->expires) || retire(x, r, true);
 }
 
-static void *clear_table(void *clear_job)
-{
-    struct clear_job *j = clear_job;
-
-    memset(j->table->slot, 0, j->table->slots * sizeof *j->table->slot);
-    return NULL;
-}
-
 bool index_finish_flush(struct index *x)
 {
     if (!x->writer.job.running)
@@ -367,8 +386,6 @@ bool index_finish_flush(struct index *x)
     x->frozen = NULL;
     x->cleaner.table = other_table(x);
     x->cleaner.table->keys = 0;
-    if (!index_job_start(x, &x->cleaner.job, clear_table))
-        return false;
     if (x->full.fd < 0)
         return true;
     uint64_t bytes = (uint64_t)x->full.pages * PAGE_BYTES;
@@ -454,6 +471,8 @@ static bool start_merge(struct index *x)
 
 bool index_take_over(struct index *x)
 {
+    if (!index_continue_commit(x) || !start_clearing(x))
+        return false;
     if (x->writer.job.running && atomic_load(&x->writer.job.done) && !index_finish_flush(x))
         return false;
     if (x->merger.job.running && atomic_load(&x->merger.job.done) && !finish_merge(x))

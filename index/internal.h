@@ -36,16 +36,19 @@ struct run_job {
     uint32_t inputs;
 };
 
-/* Fill a table with zeros. */
+/* Fill a table with zeros before it is used, and thus make the kernel provide its memory: 64 keys
+ * touch all of it, which takes up to 60 ms. */
 struct clear_job {
     struct index_job job;
-    struct memtable *table;
+    struct memtable *table; /* NULL: nothing to do */
 };
 
-/* Sync the logs, replace the manifest, and delete what it does not name any more. */
+/* Sync the logs, replace the manifest, and delete what it does not name any more. The job has all
+ * that it needs: what is observed after exact_commit() is not part of the commit. */
 struct commit_job {
     struct index_job job;
-    int log[2]; /* to sync, or -1 */
+    bool queued; /* waits for the one before it */
+    int log[2];  /* to sync, or -1 */
     struct index_manifest manifest;
     struct file_name *garbage;
     uint32_t garbage_files;
@@ -68,7 +71,7 @@ struct index {
     uint32_t runs;
     struct run_job writer, merger;
     struct clear_job cleaner;
-    struct commit_job committer;
+    struct commit_job committer, next;
     bool unsettled; /* some runs may need merging */
 
     uint64_t bucket, expires; /* of keys observed now */
@@ -128,5 +131,8 @@ void index_cancel(struct run_job *j);
 
 /* Start a log for the active table. */
 bool index_next_log(struct index *x);
+
+/* If the commit under way is done, start the next one. */
+bool index_continue_commit(struct index *x);
 
 #endif
