@@ -1,11 +1,16 @@
 /* exact.c - the exact index, compared with RocksDB (WAL, ribbon filters, no compression) as the
  * set.
  *
- *   exact [--records MILLIONS,...] [--distinct PERCENT] [--memory MIB] [--peer] DIRECTORY
+ *   exact [--records MILLIONS,...] [--distinct PERCENT] [--memory MIB] [--peer] [--seconds CPU]
+ *         DIRECTORY
  *
  * A stream of digests, of which PERCENT are new and the others repeat a random earlier one; each is
  * looked up and added if it is new, in batches of 8,192. Every verdict is checked. Both sets sync
- * every 256 batches. One process per set and size, so that memory and CPU time are its own. */
+ * every 256 batches. One process per set and size, so that memory and CPU time are its own.
+ *
+ * --seconds ends a set after this much CPU time: all figures are then those of the records so far,
+ * whose number is in the column millions. The longest batch and the longest sync are also given
+ * without the time for which the thread was ready, but another process had the processor. */
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -30,6 +35,7 @@ struct settings {
     uint64_t records;
     double distinct;
     size_t memory;
+    double seconds; /* of CPU time; 0: no limit */
     const char *dir;
 };
 
@@ -110,6 +116,8 @@ static void index_look(void *set, const struct weir_key *keys, uint32_t n, uint8
 static void index_end(void *set)
 {
     index_commit(set);
+    if (!exact_settle(set))
+        fail(exact_failure(set));
     exact_close(set);
 }
 
@@ -265,25 +273,60 @@ static void clean(const char *dir)
         fail("rm failed");
 }
 
+/* Seconds for which this thread has waited for a processor. */
+static double waited(void)
+{
+    static int fd = -1;
+    char text[64] = "";
+    unsigned long long ran = 0, waiting = 0;
+
+    if (fd < 0)
+        fd = open("/proc/thread-self/schedstat", O_RDONLY);
+    if (pread(fd, text, sizeof text - 1, 0) > 0)
+        (void)sscanf(text, "%llu %llu", &ran, &waiting);
+    return (double)waiting * 1e-9;
+}
+
+struct pause {
+    double wall, waiting;        /* when it began */
+    double longest, longest_own; /* ms; the second without waiting for a processor */
+};
+
+static void pause_begin(struct pause *p)
+{
+    p->waiting = waited();
+    p->wall = seconds(CLOCK_MONOTONIC);
+}
+
+static void pause_end(struct pause *p)
+{
+    double wall = (seconds(CLOCK_MONOTONIC) - p->wall) * 1e3;
+    double own = wall - (waited() - p->waiting) * 1e3;
+
+    p->longest = wall > p->longest ? wall : p->longest;
+    p->longest_own = own > p->longest_own ? own : p->longest_own;
+}
+
 static void measure(const struct set *set, const struct settings *s)
 {
     static struct weir_key keys[BATCH];
     static bool is_new[BATCH];
     static uint8_t seen[BATCH];
-    double cpu = 0, anonymous = 0, longest = 0, began = seconds(CLOCK_MONOTONIC), generating = 0;
-    uint64_t wrong = 0, kept = 0, batches = 0;
+    double anonymous = 0, began = seconds(CLOCK_MONOTONIC), generating = 0;
+    uint64_t wrong = 0, kept = 0, batches = 0, at = 0;
+    struct pause batch = {.wall = 0}, sync = {.wall = 0};
     void *opened = set->open(s);
 
-    for (uint64_t at = 0; at < s->records; at += BATCH) {
+    while (at < s->records && (!s->seconds || seconds(CLOCK_PROCESS_CPUTIME_ID) < s->seconds)) {
         uint32_t n = s->records - at < BATCH ? (uint32_t)(s->records - at) : BATCH;
-        double generated = seconds(CLOCK_THREAD_CPUTIME_ID), from, took;
+        double generated = seconds(CLOCK_THREAD_CPUTIME_ID);
 
         fill(s, at, n, keys, is_new);
+        at += n;
         generating += seconds(CLOCK_THREAD_CPUTIME_ID) - generated;
-        from = seconds(CLOCK_MONOTONIC);
+        pause_begin(&batch);
         set->observe(opened, keys, n, seen);
-        took = seconds(CLOCK_MONOTONIC) - from;
-        longest = took > longest ? took : longest;
+        pause_end(&batch);
         for (uint32_t i = 0; i < n; i++) {
             wrong += is_new[i] == seen[i];
             kept += !seen[i];
@@ -292,17 +335,20 @@ static void measure(const struct set *set, const struct settings *s)
             double now = from_proc("/proc/self/status", "RssAnon:") / 1024;
 
             anonymous = now > anonymous ? now : anonymous;
+            pause_begin(&sync);
             set->sync(opened);
+            pause_end(&sync);
         }
     }
     set->close(opened);
-    cpu = seconds(CLOCK_PROCESS_CPUTIME_ID) - generating;
-    printf("%s\t%.0f\t%.0f\t%zu\t%llu\t%.3f\t%.3f\t%.0f\t%.2f\t%.1f\t%.0f\n", set->name,
-           (double)s->records / 1e6, s->distinct * 100, s->memory >> 20, (unsigned long long)wrong,
-           cpu / (double)s->records * 1e6,
-           (seconds(CLOCK_MONOTONIC) - began) / (double)s->records * 1e6, anonymous,
-           disk_used(s->dir) / (double)kept,
-           from_proc("/proc/self/io", "write_bytes:") / (double)kept, longest * 1e3);
+    double cpu = seconds(CLOCK_PROCESS_CPUTIME_ID) - generating;
+
+    printf(
+        "%s\t%.1f\t%.0f\t%zu\t%llu\t%.3f\t%.3f\t%.0f\t%.2f\t%.1f\t%.0f\t%.0f\t%.0f\t%.0f\n",
+        set->name, (double)at / 1e6, s->distinct * 100, s->memory >> 20, (unsigned long long)wrong,
+        cpu / (double)at * 1e6, (seconds(CLOCK_MONOTONIC) - began) / (double)at * 1e6, anonymous,
+        disk_used(s->dir) / (double)kept, from_proc("/proc/self/io", "write_bytes:") / (double)kept,
+        batch.longest, batch.longest_own, sync.longest, sync.longest_own);
     fflush(stdout);
 }
 
@@ -339,19 +385,22 @@ int main(int argc, char **argv)
             s.distinct = atof(argv[++i]) / 100;
         else if (strcmp(argv[i], "--memory") == 0 && more)
             s.memory = (size_t)atoi(argv[++i]) << 20;
+        else if (strcmp(argv[i], "--seconds") == 0 && more)
+            s.seconds = atof(argv[++i]);
         else if (strcmp(argv[i], "--peer") == 0)
             peer = true;
         else if (argv[i][0] != '-')
             s.dir = argv[i];
         else
             fail("usage: exact [--records MILLIONS,...] [--distinct PERCENT] [--memory MIB] "
-                 "[--peer] DIRECTORY");
+                 "[--peer] [--seconds CPU] DIRECTORY");
     }
     if (peer && sizeof sets / sizeof *sets == 1)
         fail("--peer: built without RocksDB; install librocksdb-dev and build again");
     printf(
         "set\tmillions\tdistinct\tmemory_mib\twrong\tcpu_us\twall_us\tanonymous_mib\tdisk_per_key\t"
-        "written_per_key\tlongest_batch_ms\n");
+        "written_per_key\tlongest_batch_ms\twithout_waiting_ms\tlongest_sync_ms\twithout_waiting_"
+        "ms\n");
     for (char *size = strtok(sizes, ","); size; size = strtok(NULL, ","))
         for (size_t i = 0; i < (peer ? sizeof sets / sizeof *sets : 1); i++) {
             s.records = (uint64_t)(atof(size) * 1e6);

@@ -9,6 +9,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -17,7 +18,7 @@
 
 #include "index/index.h"
 #include "index/manifest.h"
-#include "index/page.h"
+#include "index/page_file.h"
 
 #define MEMORY (64 << 10) /* tables of 798 keys */
 #define DAY 86400000ull
@@ -134,16 +135,23 @@ static void remove_directory(void)
 
 /* ---- checksums ---- */
 
-static uint64_t seal_run(struct file *f)
+static void seal_pages(struct file *f, size_t size)
 {
-    uint64_t run = strtoull(f->name + 4, NULL, 10), sum = 0;
-    size_t pages = f->size / (PAGE_BYTES + 8) * PAGE_BYTES;
+    uint64_t id = strtoull(f->name + 4, NULL, 10);
 
-    for (size_t at = 0; at < pages; at += PAGE_BYTES) {
-        uint64_t page = hash(run, f->bytes + at + 8, PAGE_BYTES - 8);
+    for (size_t at = 0; at + PAGE_BYTES <= size; at += PAGE_BYTES) {
+        uint64_t page = hash(id, f->bytes + at + 8, PAGE_BYTES - 8);
 
         memcpy(f->bytes + at, &page, 8);
     }
+}
+
+static uint64_t seal_run(struct file *f)
+{
+    uint64_t sum = 0;
+    size_t pages = f->size / (PAGE_BYTES + 8) * PAGE_BYTES;
+
+    seal_pages(f, pages);
     for (size_t at = pages; at < f->size; at += PAGE_BYTES) {
         size_t n = f->size - at < PAGE_BYTES ? f->size - at : PAGE_BYTES;
 
@@ -152,28 +160,13 @@ static uint64_t seal_run(struct file *f)
     return sum;
 }
 
-static void seal_log(struct file *f)
-{
-    for (size_t at = 0, size; at + 40 <= f->size; at += 40 + size) {
-        uint32_t head[2];
-        uint64_t sum;
-
-        memcpy(head, f->bytes + at + 8, 8);
-        size = head[0] == 0x6b676c77 ? head[1] * sizeof(struct digest) : head[1];
-        if (size > f->size - at - 40)
-            return;
-        sum = hash(hash(0, f->bytes + at + 40, size), f->bytes + at + 8, 32);
-        memcpy(f->bytes + at, &sum, 8);
-    }
-}
-
 static void seal_manifest(struct file *f)
 {
     static struct index_manifest m;
-    size_t one = sizeof m.run[0];
+    size_t runs = offsetof(struct index_manifest, run), one = sizeof m.run[0];
 
-    for (uint32_t r = 0; r < INDEX_RUNS && sizeof m.head + (r + 1) * one <= f->size; r++) {
-        uint8_t *at = f->bytes + sizeof m.head + r * one;
+    for (uint32_t r = 0; r < INDEX_RUNS && runs + (r + 1) * one <= f->size; r++) {
+        uint8_t *at = f->bytes + runs + r * one;
 
         memcpy(m.run, at, one);
         for (uint32_t i = 0; i < files; i++)
@@ -193,7 +186,7 @@ static void seal(void)
 {
     for (uint32_t i = 0; i < files; i++) {
         if (strncmp(file[i].name, "log-", 4) == 0)
-            seal_log(&file[i]);
+            seal_pages(&file[i], file[i].size);
         else if (strcmp(file[i].name, "manifest") == 0)
             seal_manifest(&file[i]);
     }

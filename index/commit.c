@@ -1,11 +1,11 @@
-/* commit.c - opening, recovery, commits (inside.h).
+/* commit.c - opening, recovery, commits (internal.h).
  *
- * If only the log changed, a commit is one record at its end. Otherwise it is a new manifest: the
- * runs, the logs with their sizes, and the note. Files that the manifest does not name are then
- * deleted.
+ * A commit is a new manifest: it names the runs, the logs with their committed sizes, and the
+ * caller's note. A thread of its own syncs the logs, replaces the manifest, and then deletes the
+ * files that it does not name any more.
  *
- * Recovery reads the manifest, and the last log up to its last commit record. Keys observed after
- * it are discarded, because the caller's output for them is truncated. */
+ * Recovery reads the manifest, and the logs up to their committed sizes. Keys observed after that
+ * are discarded, because the caller's output for them is truncated. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -17,8 +17,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "index/disk.h"
-#include "index/inside.h"
+#include "index/internal.h"
+
+#define LOG_SPARSE 4 /* times the pages of a full table: more are from commits of few keys */
 
 /* ---- the directory ---- */
 
@@ -28,25 +29,18 @@ static bool is_run_or_log(const char *name)
            strspn(name + 4, "0123456789") == strlen(name + 4);
 }
 
-/* Is it in the manifest, or being written? */
-static bool is_used(const struct index *x, const struct index_manifest *m, const char *name)
+static bool is_named(const struct index_manifest *m, const char *name)
 {
     uint64_t id = strtoull(name + 4, NULL, 10);
-    bool used = false;
+    bool named = *name == 'l' && id != 0 && (m->log[0].id == id || m->log[1].id == id);
 
-    if (*name == 'l') {
-        for (uint32_t i = 0; i < m->head.logs; i++)
-            used |= m->log[i].id == id;
-        return used;
-    }
-    for (uint32_t i = 0; i < m->head.runs; i++)
-        used |= m->run[i].id == id;
-    return used || (x->writer.out && x->writer.out->id == id) ||
-           (x->merger.out && x->merger.out->id == id);
+    for (uint32_t i = 0; *name == 'r' && i < m->runs; i++)
+        named |= m->run[i].id == id;
+    return named;
 }
 
-/* Delete runs and logs that are not used. m is NULL if there is no manifest: it is written before
- * all other files, so with any of them this is no index, or a damaged one. */
+/* Delete runs and logs that are left over from a crash. m is NULL if there is no manifest: it is
+ * written before all other files, so with any of them this is no index, or a damaged one. */
 static bool clean(struct index *x, const struct index_manifest *m)
 {
     int fd = openat(x->dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -58,7 +52,7 @@ static bool clean(struct index *x, const struct index_manifest *m)
         const char *name = entry->d_name;
         bool is_data = is_run_or_log(name);
 
-        if (m && is_data && !is_used(x, m, name) && unlinkat(x->dir, name, 0) != 0)
+        if (m && is_data && !is_named(m, name) && unlinkat(x->dir, name, 0) != 0)
             ok = index_fail(x, "cannot delete %s: %s", name, strerror(errno));
         if (!m && is_data)
             ok = index_fail(x, "damaged: the file manifest is missing; restore the directory from "
@@ -97,21 +91,34 @@ static bool open_directory(struct index *x)
 
 /* ---- memory ---- */
 
-static bool allocate(struct index *x, uint64_t logged)
+/* A table that can hold the keys of a log. */
+static bool open_reader_table(struct memtable *t, uint64_t pages)
+{
+    size_t bytes = 65536;
+
+    while (bytes * 3 / 4 < pages * PAGE_BYTES)
+        bytes *= 2;
+    return memtable_open(t, bytes);
+}
+
+static bool allocate(struct index *x, const struct index_manifest *m)
 {
     size_t memory = x->options.memory, table = memory / 8, cache = 1024;
+    bool ok = true;
 
-    if (x->options.read_only)
-        for (table = 65536; table * 3 / 4 < logged;)
-            table *= 2;
     while (cache * 2 * sizeof *x->cache <= memory / 32)
         cache *= 2;
     x->cache_mask = cache - 1;
     x->cache = calloc(cache, sizeof *x->cache);
-    x->active = &x->table[0];
-    if (!x->cache || !index_start_lookups(x) || !index_table_open(&x->table[0], table) ||
-        !index_table_open(&x->table[1], x->options.read_only ? 65536 : table))
+    x->active = &x->table[1];
+    for (uint32_t i = 0; ok && i < 2; i++)
+        ok = x->options.read_only ? open_reader_table(&x->table[i], m->log[i].pages)
+                                  : memtable_open(&x->table[i], table);
+    if (!x->cache || !ok)
         return index_fail(x, "out of memory");
+    x->cleaner.table = &x->table[0];
+    if (!x->options.read_only) /* a pause here instead of at the first key */
+        memset(x->active->slot, 0, x->active->slots * sizeof(struct digest));
     if (x->options.disk && x->options.disk < 16 * table)
         return index_fail(x,
                           "a limit of %" PRIu64
@@ -125,151 +132,118 @@ static bool allocate(struct index *x, uint64_t logged)
 
 static bool open_runs(struct index *x, const struct index_manifest *m)
 {
-    for (uint32_t i = 0; i < m->head.runs; i++) {
-        struct index_run *r = malloc(sizeof *r);
+    for (uint32_t i = 0; i < m->runs; i++) {
+        uint64_t keys = m->run[i].keys;
+        struct index_run *r = index_run_new(m->run[i].id, keys, index_make_room(x, keys));
         const char *why;
 
         if (!r)
             return index_fail(x, "out of memory");
-        *r = (struct index_run){.id = m->run[i].id,
-                                .keys = m->run[i].keys,
-                                .pages = (uint32_t)((m->run[i].keys - 1) / PAGE_KEYS + 1),
-                                .level = (uint32_t)m->run[i].level,
-                                .bucket = m->run[i].bucket,
-                                .expires = m->run[i].expires,
-                                .fence_sum = m->run[i].fence_sum};
         x->run[x->runs++] = r;
-        why = index_run_open(r, x->dir, index_make_room(x, r->keys));
+        r->level = (uint32_t)m->run[i].level;
+        r->bucket = m->run[i].bucket;
+        r->expires = m->run[i].expires;
+        r->fence_sum = m->run[i].fence_sum;
+        why = index_run_open(r, x->dir);
         if (why)
-            return index_fail(x, "%s: %s", disk_name("run", r->id).text, why);
+            return index_fail(x, "%s: %s", file_name("run", r->id).text, why);
     }
     return true;
 }
 
+static void *copy_of(const void *note, size_t size)
+{
+    void *copy = malloc(size + 1);
+
+    if (copy && size > 0)
+        memcpy(copy, note, size);
+    return copy;
+}
+
 static bool set_note(struct index *x, const void *note, size_t size)
 {
-    uint8_t *copy = malloc(size + 1);
+    uint8_t *copy = copy_of(note, size);
 
     if (!copy)
         return index_fail(x, "out of memory");
-    memcpy(copy, note ? note : "", size);
     free(x->note);
     x->note = copy;
     x->note_size = size;
     return true;
 }
 
-/* The end of the last commit of a log, its note, and the expiry time of its keys. */
-static bool find_commit(struct index *x, struct index_log_reader *in, uint64_t *size)
+/* Add the keys of a page of a log. full: the table is full, so it is written as a run. */
+static bool replay_page(struct index *x, const struct index_page *page, struct memtable *t,
+                        bool *full)
 {
-    uint64_t expires = 0;
-    bool ok = true;
+    for (uint32_t i = 0; i < page->keys; i++) {
+        struct digest key = page->key[i];
 
-    while (ok && index_log_next(in)) {
-        if (!in->commit)
-            expires = in->expires;
-        if (in->commit && in->at > *size) {
-            *size = in->at;
-            x->last_expires = expires;
-            ok = set_note(x, in->body, in->n);
-        }
-    }
-    in->at = 0;
-    return ok;
-}
-
-static bool replay_keys(struct index *x, const struct index_log_reader *in)
-{
-    if (x->options.read_only && index_is_expired(x, in->expires))
-        return true;
-    if (!x->options.read_only && !index_enter_bucket(x, in->bucket, in->expires))
-        return false;
-    for (uint32_t i = 0; i < in->n; i++) {
-        struct digest key = ((const struct digest *)in->body)[i];
-
-        if (!(key.hi | key.lo) || index_table_has(x->active, key))
+        if (key_is_free(key) || memtable_has(t, key))
             return index_fail(x, "damaged: a log has a key twice");
-        if (!index_table_add(x->active, key) &&
-            (x->options.read_only || !index_freeze(x) || !index_table_add(x->active, key)))
+        if (memtable_add(t, key))
+            continue;
+        *full = true;
+        if (x->options.read_only || !index_freeze(x) || !index_finish_flush(x))
             return index_fail(x, "out of memory");
+        t = x->active;
+        (void)memtable_add(t, key);
     }
     return true;
 }
 
-static bool open_log(struct index *x, struct index_log_reader *in, uint64_t id)
+/* Add the keys of a log to a table, up to its committed size. */
+static bool replay_log(struct index *x, struct memtable *t, struct file_name name, uint64_t id,
+                       uint32_t pages, bool *full)
 {
-    return index_log_open(in, x->dir, id, !x->options.read_only) ||
-           index_fail(x, "cannot open %s: %s", disk_name("log", id).text, strerror(errno));
-}
+    int fd = openat(x->dir, name.text, O_RDONLY | O_CLOEXEC);
+    struct index_page page;
+    bool ok = fd >= 0 || index_fail(x, "cannot open %s: %s", name.text, strerror(errno));
 
-/* The keys of a log up to its size. */
-static bool replay_log(struct index *x, struct index_log_reader *in, uint64_t id, uint64_t size)
-{
-    while (in->at < size && index_log_next(in))
-        if (!in->commit && !replay_keys(x, in))
-            return false;
-    if (in->at != size)
-        return index_fail(x, "%s is damaged; restore the directory from a copy",
-                          disk_name("log", id).text);
-    x->kept[x->logs].id = id;
-    x->kept[x->logs].size = size;
-    x->kept[x->logs++].generation = x->generation;
-    return true;
-}
-
-/* Read all logs in order. The last one is truncated after its last commit. */
-static bool replay(struct index *x, const struct index_manifest *m)
-{
-    for (uint32_t i = 0; i < m->head.logs; i++) {
-        struct index_log_reader in = {.fd = -1};
-        uint64_t id = m->log[i].id, size = m->log[i].size;
-        bool ok = open_log(x, &in, id), last = i + 1 == m->head.logs;
-
-        ok = ok && (!last || find_commit(x, &in, &size)) && replay_log(x, &in, id, size);
-        if (ok && last && !x->options.read_only && !index_log_continue(&x->log, &in, id, size))
-            ok =
-                index_fail(x, "cannot continue %s: %s", disk_name("log", id).text, strerror(errno));
-        index_log_end(&in);
-        if (!ok)
-            return false;
+    for (uint32_t i = 0; ok && i < pages; i++) {
+        ok = (page_read(fd, id, i, &page, 0) || index_fail_file(x, "read", name, errno)) &&
+             replay_page(x, &page, t, full) && (x->options.read_only || index_take_over(x));
+        t = x->options.read_only ? t : x->active;
     }
-    return true;
-}
-
-/* A reader keeps all keys of the logs in one table, without expired ones. */
-static bool find_last_bucket(struct index *x, const struct index_manifest *m)
-{
-    struct index_log_reader in = {.fd = -1};
-    uint64_t size = m->head.logs ? m->log[m->head.logs - 1].size : 0;
-    bool ok = m->head.logs == 0 ||
-              (open_log(x, &in, m->log[m->head.logs - 1].id) && find_commit(x, &in, &size));
-
-    index_log_end(&in);
-    if (x->last_expires < m->head.expires)
-        x->last_expires = m->head.expires;
-    x->now = x->last_expires - INDEX_BUCKETS * x->width;
+    file_close(fd);
     return ok;
+}
+
+/* A writer's table is full if it was larger when the log was written: the keys are then in runs,
+ * partly, and the log cannot be continued. The log of a frozen table is always written as runs. */
+static bool recover_log(struct index *x, const struct index_manifest *m, uint32_t i)
+{
+    uint64_t id = m->log[i].id;
+    uint32_t pages = (uint32_t)m->log[i].pages;
+    struct file_name name = file_name("log", id);
+    struct memtable *t = x->options.read_only ? &x->table[i] : x->active;
+    bool full = i == 0;
+
+    if (id == 0)
+        return true;
+    t->bucket = m->log[i].bucket;
+    t->expires = m->log[i].expires;
+    if (!x->options.read_only && !index_enter_bucket(x, t->bucket, t->expires))
+        return false;
+    if (!replay_log(x, t, name, id, pages, &full) || x->options.read_only)
+        return !*x->failure;
+    if (full)
+        return index_freeze(x) && index_finish_flush(x) &&
+               index_discard(x, name, pages * (uint64_t)PAGE_BYTES);
+    return page_file_open(&x->log, x->dir, name, id, pages) ||
+           index_fail_file(x, "continue", name, errno);
 }
 
 static bool recover(struct index *x, const struct index_manifest *m)
 {
-    uint64_t logged = 0;
-    struct stat st;
+    x->next_id = m->next_id;
+    x->recovering = true;
+    if (x->options.read_only)
+        x->now = m->log[1].expires - INDEX_BUCKETS * x->width;
+    bool ok = allocate(x, m) && open_runs(x, m) && recover_log(x, m, 0) && recover_log(x, m, 1);
 
-    for (uint32_t i = 0; i < m->head.logs; i++) {
-        logged += fstatat(x->dir, disk_name("log", m->log[i].id).text, &st, 0) == 0
-                      ? (uint64_t)st.st_size
-                      : 0;
-    }
-    x->next_id = m->head.next_id;
-    if (!allocate(x, logged) || (x->options.read_only && !find_last_bucket(x, m)))
-        return false;
-    x->replaying = true;
-    if (!replay(x, m) || !open_runs(x, m) ||
-        (!x->options.read_only && !index_enter_bucket(x, m->head.bucket, m->head.expires)))
-        return false;
-    x->replaying = false;
-    return true;
+    x->recovering = false;
+    return ok && (x->options.read_only || x->log.fd >= 0 || index_next_log(x));
 }
 
 /* ---- opening and closing ---- */
@@ -281,25 +255,24 @@ static bool read_index(struct index *x, struct index_manifest *m)
     bool missing = false, committed;
     const char *why = index_manifest_read(m, x->dir, &missing);
 
-    if (missing && !o->read_only) {
-        m->head.next_id = 1;
-        why = index_manifest_write(m, x->dir);
-    }
+    if (missing && !o->read_only)
+        why = index_manifest_write(m, x->dir) ? NULL : strerror(errno);
     if (why)
         return missing && o->read_only
                    ? index_fail(x, "not an exact index: there is no file manifest")
                    : index_fail(x, "manifest: %s", why);
-    committed = m->head.note_size > 0 || m->head.logs > 0;
+    committed = m->log[1].id != 0;
     if (o->read_only && !committed)
         return index_fail(x, "not an exact index: nothing was committed");
-    if (committed) {
-        o->keep = m->head.keep;
-        o->hash = (uint32_t)m->head.hash;
-        o->seed = m->head.seed;
+    if (!committed) {
+        m->next_id = 1;
+    } else {
+        o->keep = m->keep;
+        o->hash = (uint32_t)m->hash;
+        o->seed = m->seed;
     }
     x->width = o->keep / 32;
-    return set_note(x, m->note, m->head.note_size) && (o->read_only || clean(x, m)) &&
-           recover(x, m) && (o->read_only || committed || index_next_log(x));
+    return set_note(x, m->note, m->note_size) && (o->read_only || clean(x, m)) && recover(x, m);
 }
 
 static bool open_index(struct index *x)
@@ -325,6 +298,7 @@ static struct index *try_to_open(const char *dir, const struct index_options *op
     }
     x->options = *options;
     x->dir = x->lock = x->log.fd = x->full.fd = -1;
+    x->committer.log[0] = x->committer.log[1] = x->next.log[0] = x->next.log[1] = -1;
     x->path = strdup(dir);
     if (!x->path)
         index_fail(x, "out of memory");
@@ -356,131 +330,193 @@ struct index *exact_open(const char *dir, const struct index_options *options,
 
 bool index_next_log(struct index *x)
 {
-    if (x->logs == INDEX_LOGS)
-        return index_fail(x, "too many logs; this is a defect");
-    for (uint32_t i = 0; i < x->logs; i++)
-        if (x->kept[i].id == x->log.id)
-            x->kept[i].size = x->log.size;
-    x->full = x->log;
-    x->log = (struct index_log){.fd = -1};
-    if (!index_log_create(&x->log, x->dir, x->next_id++))
-        return index_fail(x, "cannot write %s: %s", disk_name("log", x->next_id - 1).text,
-                          strerror(errno));
-    x->kept[x->logs].id = x->log.id;
-    x->kept[x->logs].size = 0;
-    x->kept[x->logs++].generation = x->generation;
-    x->stale = true;
-    return true;
-}
+    struct file_name name = file_name("log", x->next_id);
 
-static bool sync_logs(struct index *x)
-{
-    return ((x->full.fd < 0 || index_log_sync(&x->full)) && index_log_sync(&x->log)) ||
-           index_fail_log(x);
+    x->full = x->log;
+    return page_file_open(&x->log, x->dir, name, x->next_id++, 0) ||
+           index_fail_file(x, "write", name, errno);
 }
 
 static void describe(const struct index *x, struct index_manifest *m)
 {
-    uint32_t n = 0;
-
+    m->keep = x->options.keep;
+    m->hash = x->options.hash;
+    m->seed = x->options.seed;
+    m->next_id = x->next_id;
     for (uint32_t i = 0; i < x->runs; i++) {
         const struct index_run *r = x->run[i];
 
-        if (r == x->merger.out)
+        m->run[m->runs].id = r->id;
+        m->run[m->runs].keys = r->keys;
+        m->run[m->runs].level = r->level;
+        m->run[m->runs].bucket = r->bucket;
+        m->run[m->runs].expires = r->expires;
+        m->run[m->runs++].fence_sum = r->fence_sum;
+    }
+    for (uint32_t i = 0; i < 2; i++) {
+        const struct page_file *log = i ? &x->log : &x->full;
+        const struct memtable *t = i ? x->active : x->frozen;
+
+        if (log->fd < 0)
             continue;
-        m->run[n].id = r->id;
-        m->run[n].keys = r->keys;
-        m->run[n].level = r->level;
-        m->run[n].bucket = r->bucket;
-        m->run[n].expires = r->expires;
-        m->run[n++].fence_sum = r->fence_sum;
+        m->log[i].id = log->id;
+        m->log[i].pages = log->pages;
+        m->log[i].bucket = t->bucket;
+        m->log[i].expires = t->expires;
     }
-    for (uint32_t i = 0; i < x->logs; i++) {
-        m->log[i].id = x->kept[i].id;
-        m->log[i].size = x->kept[i].id == x->log.id ? x->log.size : x->kept[i].size;
-    }
-    m->note = x->note;
-    m->head.keep = x->options.keep;
-    m->head.hash = x->options.hash;
-    m->head.seed = x->options.seed;
-    m->head.next_id = x->next_id;
-    m->head.bucket = x->bucket;
-    m->head.expires = x->expires;
-    m->head.runs = n;
-    m->head.logs = x->logs;
-    m->head.note_size = x->note_size;
 }
 
-static bool replace_manifest(struct index *x)
+/* The job syncs them. */
+static bool write_log(struct index *x, struct page_file *log)
 {
-    struct index_manifest *m = calloc(1, sizeof *m);
-    const char *why;
-    bool ok;
+    return log->fd < 0 || page_file_flush(log) ||
+           index_fail_file(x, "write", file_name("log", log->id), errno);
+}
 
-    if (!m)
+static bool sync_log(struct commit_job *j, uint32_t i)
+{
+    j->job.file = file_name("log", j->manifest.log[i].id);
+    return j->log[i] < 0 || fdatasync(j->log[i]) == 0;
+}
+
+static bool replace_manifest(struct commit_job *j)
+{
+    snprintf(j->job.file.text, sizeof j->job.file.text, "manifest");
+    return index_manifest_write(&j->manifest, j->job.dir);
+}
+
+static bool delete_garbage(struct commit_job *j)
+{
+    j->job.verb = "delete";
+    for (uint32_t i = 0; i < j->garbage_files; i++) {
+        j->job.file = j->garbage[i];
+        if (unlinkat(j->job.dir, j->garbage[i].text, 0) != 0 && errno != ENOENT)
+            return false;
+    }
+    return true;
+}
+
+static void *write_commit(void *commit_job)
+{
+    struct commit_job *j = commit_job;
+
+    j->job.verb = "write";
+    if (!sync_log(j, 0) || !sync_log(j, 1) || !replace_manifest(j) || !delete_garbage(j))
+        j->job.error = errno;
+    atomic_store(&j->job.done, true);
+    return NULL;
+}
+
+static void free_commit(struct commit_job *j)
+{
+    file_close(j->log[0]);
+    file_close(j->log[1]);
+    free(j->garbage);
+    free(j->manifest.note);
+    *j = (struct commit_job){.log = {-1, -1}};
+}
+
+/* Wait for the commit under way, and start the next one. */
+static bool advance_commit(struct index *x)
+{
+    struct commit_job *j = &x->committer;
+
+    index_job_wait(&j->job);
+    if (j->job.error)
+        (void)index_fail_file(x, j->job.verb, j->job.file, j->job.error);
+    free_commit(j);
+    if (*x->failure || !x->next.queued)
+        return !*x->failure;
+    *j = x->next;
+    x->next = (struct commit_job){.log = {-1, -1}};
+    return index_job_start(x, &j->job, write_commit);
+}
+
+bool index_continue_commit(struct index *x)
+{
+    return !x->committer.job.running || !atomic_load(&x->committer.job.done) || advance_commit(x);
+}
+
+bool exact_settle(struct index *x)
+{
+    while (x->committer.job.running)
+        if (!advance_commit(x))
+            return false;
+    return !*x->failure;
+}
+
+static int another(int fd)
+{
+    return fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, 0);
+}
+
+/* What the next commit needs. */
+static bool prepare(struct index *x)
+{
+    struct commit_job *j = &x->next;
+
+    *j = (struct commit_job){.queued = true,
+                             .log = {another(x->full.fd), another(x->log.fd)},
+                             .garbage = x->garbage,
+                             .garbage_files = x->garbage_files};
+    x->garbage = NULL;
+    x->garbage_files = 0;
+    x->garbage_bytes = x->uncommitted = 0;
+    describe(x, &j->manifest);
+    j->manifest.note = copy_of(x->note, x->note_size);
+    j->manifest.note_size = x->note_size;
+    if (!j->manifest.note)
         return index_fail(x, "out of memory");
-    describe(x, m);
-    why = index_manifest_write(m, x->dir);
-    ok = why ? index_fail(x, "cannot write manifest: %s", why) : clean(x, m);
-    free(m);
-    x->stale = !ok;
-    x->garbage_bytes = 0;
-    return ok;
+    return (j->log[1] >= 0 && (j->log[0] >= 0 || x->full.fd < 0)) ||
+           index_fail_file(x, "write", file_name("log", x->log.id), errno);
 }
 
 bool exact_commit(struct index *x, const void *note, size_t size)
 {
     if (x->options.read_only)
         return index_fail(x, "opened for reading");
-    if (*x->failure || !index_take_over(x) || !set_note(x, note, size))
+    if (*x->failure || !index_take_over(x) || (x->next.queued && !advance_commit(x)) ||
+        !set_note(x, note, size) || !write_log(x, &x->full) || !write_log(x, &x->log))
         return false;
-    x->in_log = !x->stale;
-    if (x->stale
-            ? !sync_logs(x) || !replace_manifest(x)
-            : !index_log_commit(&x->log, note, size) &&
-                  !index_fail(x, "cannot write log-%010" PRIu64 ": %s", x->log.id, strerror(errno)))
+    if (x->log.pages > LOG_SPARSE * (x->active->limit / PAGE_KEYS + 1) && !index_freeze(x))
         return false;
-    x->uncommitted = 0;
-    return true;
-}
-
-/* A log that ends early is what a crash leaves. After a regular end, the manifest has the sizes of
- * the logs, so that damage is recognized. */
-void exact_close(struct index *x)
-{
-    if (!x)
-        return;
-    if (x->in_log && !*x->failure)
-        (void)replace_manifest(x);
-    index_cancel(&x->writer);
-    index_cancel(&x->merger);
-    index_run_free(x->writer.out);
-    for (uint32_t i = 0; i < x->runs; i++)
-        index_run_free(x->run[i]);
-    index_log_close(&x->log);
-    index_log_close(&x->full);
-    index_table_close(&x->table[0]);
-    index_table_close(&x->table[1]);
-    if (x->lock >= 0)
-        close(x->lock);
-    if (x->dir >= 0)
-        close(x->dir);
-    free(x->path);
-    free(x->candidate);
-    free(x->cache);
-    free(x->note);
-    free(x);
+    return prepare(x) && (x->committer.job.running || advance_commit(x));
 }
 
 bool exact_wants_commit(const struct index *x)
 {
     uint64_t garbage = x->options.disk ? x->options.disk / 16 : (uint64_t)256 << 20;
 
-    return x->garbage_bytes > garbage || x->logs > 64 || x->uncommitted > x->active->limit;
+    return !x->next.queued && (x->garbage_bytes > garbage || x->uncommitted > x->active->limit);
 }
 
 const void *exact_note(const struct index *x, size_t *size)
 {
     *size = x->note_size;
     return x->note;
+}
+
+void exact_close(struct index *x)
+{
+    if (!x)
+        return;
+    (void)exact_settle(x);
+    free_commit(&x->committer);
+    free_commit(&x->next);
+    index_cancel(&x->writer);
+    index_cancel(&x->merger);
+    index_job_wait(&x->cleaner.job);
+    for (uint32_t i = 0; i < x->runs; i++)
+        index_run_free(x->run[i]);
+    page_file_close(&x->log);
+    page_file_close(&x->full);
+    memtable_close(&x->table[0]);
+    memtable_close(&x->table[1]);
+    file_close(x->lock);
+    file_close(x->dir);
+    free(x->path);
+    free(x->cache);
+    free(x->garbage);
+    free(x->note);
+    free(x);
 }

@@ -40,7 +40,8 @@ struct index_options {
 struct index *exact_open(const char *dir, const struct index_options *options,
                          char why[INDEX_MESSAGE]);
 
-/* Stop the threads and release the lock. Keys that were not committed are lost. */
+/* Wait for a commit that is under way, stop the threads and release the lock. Keys that were not
+ * committed are lost. */
 void exact_close(struct index *x);
 
 /* Look up n keys in order and add those that are new. times: of each key in ms, ascending; NULL:
@@ -52,9 +53,13 @@ bool exact_observe(struct index *x, const struct weir_key *keys, const uint64_t 
 /* The same without adding: a key that occurs twice in a batch is new both times. */
 bool exact_ask(struct index *x, const struct weir_key *keys, size_t n, uint8_t *verdicts);
 
-/* Make everything observed so far durable, together with a note of the caller, who has synced
- * its own output before. Returns false as exact_observe() does. */
+/* Start to make everything observed so far durable, together with a note of the caller, who has
+ * synced its own output before. A thread does it: exact_settle() waits until it is done. Returns
+ * false as exact_observe() does, also if the commit before this one failed. */
 bool exact_commit(struct index *x, const void *note, size_t size);
+
+/* Wait for the last commit. Returns false as exact_observe() does, if it failed. */
+bool exact_settle(struct index *x);
 
 /* Is a commit worthwhile, because files wait for deletion or many keys are not committed? */
 bool exact_wants_commit(const struct index *x);

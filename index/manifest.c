@@ -4,6 +4,7 @@
 #include <endian.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,36 +13,16 @@
 
 #include <weir/hash.h>
 
-#include "index/disk.h"
-#include "index/page.h"
+#include "index/page_file.h"
 
 #define NAME "manifest"
 #define TEMPORARY "manifest.new"
-#define MAGIC 0x31786e6972696577ull /* "weirinx1"; 1 is the version of the format */
+#define MAGIC 0x32786e6972696577ull /* "weirinx2"; 2 is the version of the format */
 #define LARGEST (64 << 20)
 
-/* Copy the parts to a file, or from it. Returns where the note is. */
-static uint8_t *move(struct index_manifest *m, uint8_t *file, bool read)
+static size_t size_of_numbers(uint64_t runs)
 {
-    const struct {
-        void *at;
-        size_t size;
-    } part[] = {{&m->head, sizeof m->head},
-                {m->run, m->head.runs * sizeof *m->run},
-                {m->log, m->head.logs * sizeof *m->log}};
-
-    for (int i = 0; i < 3; i++) {
-        memcpy(read ? part[i].at : file, read ? file : part[i].at, part[i].size);
-        disk_swap(read ? part[i].at : (void *)file, part[i].size / sizeof(uint64_t));
-        file += part[i].size;
-    }
-    return file;
-}
-
-static size_t size_of(const struct index_manifest *m)
-{
-    return sizeof m->head + m->head.runs * sizeof *m->run + m->head.logs * sizeof *m->log +
-           m->head.note_size;
+    return offsetof(struct index_manifest, run) + runs * sizeof((struct index_manifest *)0)->run[0];
 }
 
 static uint64_t checksum(const uint8_t *file, size_t size)
@@ -53,32 +34,32 @@ static uint64_t checksum(const uint8_t *file, size_t size)
 
 static bool replace(int dir, const void *file, size_t size)
 {
-    int fd = openat(dir, TEMPORARY, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666), error;
-    bool ok = fd >= 0 && disk_write(fd, file, size) && fsync(fd) == 0;
+    int fd = openat(dir, TEMPORARY, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    bool ok = fd >= 0 && file_write(fd, file, size) && fsync(fd) == 0;
 
-    error = errno;
-    if (fd >= 0 && close(fd) == 0)
-        errno = error;
-    else
-        ok = false;
+    file_close(fd);
     return ok && renameat(dir, TEMPORARY, dir, NAME) == 0 && fsync(dir) == 0;
 }
 
-const char *index_manifest_write(struct index_manifest *m, int dir)
+bool index_manifest_write(struct index_manifest *m, int dir)
 {
-    size_t size = size_of(m);
+    size_t numbers = size_of_numbers(m->runs), size = numbers + m->note_size;
     uint8_t *file = malloc(size + sizeof(uint64_t));
-    const char *why = NULL;
+    uint64_t sum;
+    bool ok;
 
     if (!file)
-        return "out of memory";
-    m->head.magic = MAGIC;
-    memcpy(move(m, file, false), m->note ? (void *)m->note : "", m->head.note_size);
-    memcpy(file + size, &(uint64_t){checksum(file, size)}, sizeof(uint64_t));
-    if (!replace(dir, file, size + sizeof(uint64_t)))
-        why = strerror(errno);
+        return false;
+    if (m->note_size > 0)
+        memcpy(file + numbers, m->note, m->note_size);
+    m->magic = MAGIC;
+    file_swap(&m->magic, numbers / sizeof(uint64_t));
+    memcpy(file, m, numbers);
+    sum = checksum(file, size);
+    memcpy(file + size, &sum, sizeof sum);
+    ok = replace(dir, file, size + sizeof sum);
     free(file);
-    return why;
+    return ok;
 }
 
 /* ---- reading ---- */
@@ -86,57 +67,54 @@ const char *index_manifest_write(struct index_manifest *m, int dir)
 /* The caller frees it; NULL with errno. */
 static uint8_t *read_file(int dir, size_t *size)
 {
-    int fd = openat(dir, NAME, O_RDONLY | O_CLOEXEC), error;
+    int fd = openat(dir, NAME, O_RDONLY | O_CLOEXEC);
     struct stat st;
     uint8_t *file = NULL;
+    bool ok = false;
 
     if (fd < 0)
         return NULL;
     errno = EFBIG;
-    if (fstat(fd, &st) == 0 && st.st_size < LARGEST)
-        file = malloc((size_t)st.st_size + 1);
-    *size = (size_t)st.st_size;
-    if (file && !disk_read(fd, file, *size, 0, 0)) {
-        free(file);
-        file = NULL;
+    if (fstat(fd, &st) == 0 && st.st_size < LARGEST) {
+        *size = (size_t)st.st_size;
+        file = malloc(*size + 1);
+        ok = file && file_read(fd, file, *size, 0, 0);
     }
-    error = errno;
-    close(fd);
-    errno = error;
-    return file;
+    file_close(fd);
+    if (ok)
+        return file;
+    free(file);
+    return NULL;
 }
 
 static bool is_valid(const struct index_manifest *m)
 {
-    for (uint32_t i = 0; i < m->head.runs; i++)
+    for (uint32_t i = 0; i < m->runs; i++)
         if (m->run[i].keys == 0 || m->run[i].keys > (uint64_t)UINT32_MAX * PAGE_KEYS)
             return false;
-    return true;
+    return m->log[0].pages < UINT32_MAX && m->log[1].pages < UINT32_MAX;
 }
 
-static const char *parse(struct index_manifest *m, uint8_t *file, size_t size)
+static const char *parse(struct index_manifest *m, const uint8_t *file, size_t size)
 {
-    uint64_t magic = 0, sum;
+    uint64_t sum;
 
-    if (size >= sizeof m->head + sizeof sum) {
-        memcpy(&m->head, file, sizeof m->head);
-        disk_swap(&m->head.magic, sizeof m->head / sizeof magic);
-        magic = m->head.magic;
-    }
-    if (magic << 8 != MAGIC << 8)
+    memcpy(m, file, size < size_of_numbers(INDEX_RUNS) ? size : size_of_numbers(INDEX_RUNS));
+    file_swap(&m->magic, size_of_numbers(INDEX_RUNS) / sizeof(uint64_t));
+    if (size < size_of_numbers(0) + sizeof sum || m->magic << 8 != MAGIC << 8)
         return "not the manifest of an exact index";
-    if (magic != MAGIC)
+    if (m->magic != MAGIC)
         return "written by another version of weir";
     size -= sizeof sum;
     memcpy(&sum, file + size, sizeof sum);
-    if (sum != checksum(file, size) || m->head.runs > INDEX_RUNS || m->head.logs > INDEX_LOGS ||
-        m->head.note_size > size || size != size_of(m))
+    if (sum != checksum(file, size) || m->runs > INDEX_RUNS || m->note_size > size ||
+        size != size_of_numbers(m->runs) + m->note_size || !is_valid(m))
         return "damaged";
-    m->note = malloc(m->head.note_size + 1);
+    m->note = malloc(m->note_size + 1);
     if (!m->note)
         return "out of memory";
-    memcpy(m->note, move(m, file, true), m->head.note_size);
-    return is_valid(m) ? NULL : "damaged";
+    memcpy(m->note, file + size - m->note_size, m->note_size);
+    return NULL;
 }
 
 const char *index_manifest_read(struct index_manifest *m, int dir, bool *missing)

@@ -1,8 +1,8 @@
-/* manifest.h - which files an index consists of.
+/* manifest.h - what an index consists of, at a commit: settings, runs, logs, and the caller's note.
  *
- * A file that is replaced atomically: settings, the runs, the logs in order, and the note of the
- * commit that wrote it. A file of the directory that it does not name is left over from a crash.
- * The numbers are in the file as they are here, then follow the note and a checksum. */
+ * The file is replaced atomically. It is this struct up to the last run, then the note and a
+ * checksum; all numbers are little-endian. Files that it does not name are left over from a
+ * crash. */
 #ifndef WEIR_INDEX_MANIFEST_H
 #define WEIR_INDEX_MANIFEST_H
 
@@ -10,25 +10,22 @@
 #include <stdint.h>
 
 #define INDEX_RUNS 256
-#define INDEX_LOGS 256
 
 struct index_manifest {
+    uint64_t magic, keep, hash, seed, next_id, runs, note_size;
     struct {
-        uint64_t magic, keep, hash, seed, next_id, bucket, expires, runs, logs, note_size;
-    } head;
+        uint64_t id, pages, bucket, expires; /* pages that are committed: there may be more */
+    } log[2];                                /* of the frozen table, or id 0; of the active one */
     struct {
         uint64_t id, keys, level, bucket, expires, fence_sum;
     } run[INDEX_RUNS];
-    struct {
-        uint64_t id, size; /* bytes that are committed; of the last, there may be more */
-    } log[INDEX_LOGS];
-    uint8_t *note;
+    uint8_t *note; /* not in the file */
 };
 
 /* Returns NULL, or the error; *missing: there is no manifest. The caller frees note. */
 const char *index_manifest_read(struct index_manifest *m, int dir, bool *missing);
 
-/* Replace it and sync the directory. Returns NULL, or the error. */
-const char *index_manifest_write(struct index_manifest *m, int dir);
+/* Replace it and sync the directory. False with errno. m is not usable after that. */
+bool index_manifest_write(struct index_manifest *m, int dir);
 
 #endif

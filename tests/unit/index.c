@@ -63,6 +63,11 @@ static struct index *open_with(struct index_options options)
     return x;
 }
 
+static bool commit(struct index *x, const void *note, size_t size)
+{
+    return exact_commit(x, note, size) && exact_settle(x);
+}
+
 static void assert_refused_open(struct index_options options, const char *expected)
 {
     char why[INDEX_MESSAGE] = "";
@@ -199,6 +204,30 @@ static void keys_of_one_slot(void **state)
     exact_close(x);
 }
 
+/* Far more keys in a call than a table holds: each occurs twice, at a distance of two tables. */
+static void repeats_within_a_large_batch(void **state)
+{
+    enum { KEYS = 20000, DISTANCE = 3500 };
+    struct index *x = open_with((struct index_options){.memory = TINY});
+    static struct weir_key keys[2 * KEYS];
+    static uint8_t verdicts[2 * KEYS];
+    static bool expected[2 * KEYS];
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < KEYS + DISTANCE; i++) {
+        if (i < KEYS) {
+            expected[n] = true;
+            keys[n++] = key_of(i);
+        }
+        if (i >= DISTANCE)
+            keys[n++] = key_of(i - DISTANCE);
+    }
+    assert_true(exact_observe(x, keys, NULL, 0, n, verdicts));
+    for (uint32_t i = 0; i < n; i++)
+        assert_int_equal(verdicts[i], expected[i] ? WEIR_NEW : WEIR_SEEN);
+    exact_close(x);
+}
+
 static void asking_does_not_add(void **state)
 {
     struct index *x = open_with((struct index_options){.memory = TINY});
@@ -223,7 +252,7 @@ static void keys_are_kept_and_then_forgotten(void **state)
         observe(x, m, 20000, time);
         time += draw(m, 20) ? draw(m, DAY / 2) : draw(m, 3) ? 0 : draw(m, 40 * DAY);
         if (draw(m, 50) == 0) {
-            assert_true(exact_commit(x, "", 0));
+            assert_true(commit(x, "", 0));
             exact_close(x);
             x = open_with((struct index_options){.memory = TINY});
         }
@@ -276,7 +305,7 @@ static void a_limit_of_disk_drops_the_oldest(void **state)
         assert_true(exact_observe(x, keys, NULL, 0, BATCH, verdicts));
         if (b % 32)
             continue;
-        assert_true(exact_commit(x, "", 0));
+        assert_true(commit(x, "", 0));
         assert_in_range(bytes_on_disk(), 0, LIMIT);
     }
     assert_true(exact_figures(x).disk_drops > 0);
@@ -310,7 +339,7 @@ static void what_is_not_committed_is_forgotten(void **state)
         assert_true(round == 0 || *note == round - 1);
         for (uint64_t b = draw(m, 8); b > 0; b--)
             observe(x, m, 50000, 0);
-        assert_true(exact_commit(x, &round, sizeof round));
+        assert_true(commit(x, &round, sizeof round));
         *committed = *m;
         for (uint64_t b = draw(m, 8); b > 0; b--)
             observe(x, m, 50000, 0);
@@ -336,7 +365,7 @@ static void after_a_kill_it_continues_from_the_last_commit(void **state)
             for (uint64_t b = done + 1;; b++) {
                 m->random = b;
                 observe(x, m, 200000, 0);
-                if (!exact_commit(x, &b, sizeof b))
+                if (!commit(x, &b, sizeof b))
                     _exit(1);
             }
         }
@@ -355,7 +384,7 @@ static void after_a_kill_it_continues_from_the_last_commit(void **state)
         }
         m->random = ++done;
         observe(x, m, 200000, 0);
-        assert_true(exact_commit(x, &done, sizeof done));
+        assert_true(commit(x, &done, sizeof done));
         exact_close(x);
     }
     assert_true(done > sized(100));
@@ -376,7 +405,7 @@ static void a_second_writer_is_refused_and_a_reader_is_not(void **state)
 
         observe(x, m, 50000, 0);
         assert_true(exact_observe(x, &key, NULL, 0, 1, &verdict));
-        assert_true(exact_commit(x, "", 0));
+        assert_true(commit(x, "", 0));
         struct index *reader = open_with((struct index_options){.memory = TINY, .read_only = true});
         for (uint64_t id = 0; id < 50000; id += 97) {
             key = key_of(id);
@@ -476,11 +505,11 @@ static void damage_is_found(void **state)
 
     for (size_t b = 0; b < 30; b++)
         observe(x, m, 30000, 0);
-    assert_true(exact_commit(x, "1", 2));
+    assert_true(commit(x, "1", 2));
     observe(x, m, 30000, 0);
-    assert_true(exact_commit(x, "2", 2));
+    assert_true(commit(x, "2", 2));
     observe(x, m, 100, 0);
-    assert_true(exact_commit(x, "3", 2));
+    assert_true(commit(x, "3", 2));
     exact_close(x);
     assert_true(all_right(m));
     snprintf(whole, sizeof whole, "%s.whole", dir);
@@ -539,7 +568,7 @@ static void a_full_disk_leaves_the_last_commit(void **state)
             ok = exact_observe(x, keys, NULL, 0, BATCH, verdicts);
             for (uint32_t i = 0; ok && i < BATCH; i++)
                 assert_int_equal(verdicts[i], model_is_new(m, id[i], 0) ? WEIR_NEW : WEIR_SEEN);
-            ok = ok && (b % 8 || exact_commit(x, "", 0));
+            ok = ok && (b % 8 || commit(x, "", 0));
             if (ok && b % 8 == 0)
                 *before = *m;
         }
@@ -553,7 +582,7 @@ static void a_full_disk_leaves_the_last_commit(void **state)
         free(before);
         x = open_with((struct index_options){.memory = TINY});
         observe(x, m, IDS, 0);
-        assert_true(exact_commit(x, "", 0));
+        assert_true(commit(x, "", 0));
         exact_close(x);
     }
     assert_true(failures > sized(30) / 4);
@@ -568,6 +597,7 @@ int main(void)
         index_test(a_key_of_zeros_is_a_key),
         index_test(keys_that_differ_in_lo_only),
         index_test(keys_of_one_slot),
+        index_test(repeats_within_a_large_batch),
         index_test(asking_does_not_add),
         index_test(keys_are_kept_and_then_forgotten),
         index_test(times_within_a_batch),

@@ -115,6 +115,8 @@ int dedup_exact(struct options *o)
             "--time: nothing here uses time; add --keep TIME, after which keys are forgotten");
     if (open_index(o, &x))
         status = run_exact(o, &x);
+    if (x.index && !exact_settle(x.index) && status != EXIT_ERROR)
+        status = fail("%s", exact_failure(x.index));
     exact_close(x.index);
     return status;
 }
