@@ -190,15 +190,14 @@ static void refuse_older(struct remote *r, const struct node *n)
  * with the code ERR. COMMAND GETKEYS distinguishes the two. */
 static bool take_protocol(struct remote *r, struct node *n, const redisReply *reply)
 {
-    static const char ask[] = "*4\r\n$7\r\nCOMMAND\r\n$7\r\nGETKEYS\r\n"
-                              "$9\r\nWEIR.INFO\r\n$3\r\nkey\r\n";
     bool error = reply->type == REDIS_REPLY_ERROR;
     long long protocol = protocol_of(reply);
 
     if (!error && reply->type != REDIS_REPLY_ARRAY)
         return false;
     if (error && has_code(reply->str, "ERR")) {
-        if (!node_put(n, ask, sizeof ask - 1, (struct expected_reply){.kind = TO_GETKEYS}))
+        if (!node_ask(n, (struct expected_reply){.kind = TO_GETKEYS},
+                      "COMMAND GETKEYS WEIR.INFO key"))
             node_drop(r, n, "out of memory");
     } else if (error && passes(reply->str)) {
         node_drop(r, n, "%.200s", reply->str);

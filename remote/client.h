@@ -9,15 +9,15 @@
  * Each connection begins with WEIR.INFO, which reports the protocol of the module. Lanes send
  * nothing to a node before the protocol is known to be REMOTE_PROTOCOL.
  *
- * One thread sends and receives (loop.c); the others put commands into lanes and wait. One lock
+ * One thread sends and receives (lanes.c); the others put commands into lanes and wait. One lock
  * guards everything here. */
 #ifndef WEIR_REMOTE_CLIENT_H
 #define WEIR_REMOTE_CLIENT_H
 
 #include <pthread.h>
 
-#include "connection.h"
 #include "remote.h"
+#include "store/connection.h"
 #include "store/url.h"
 
 #define SLOTS 16384
@@ -155,6 +155,9 @@ void node_free(struct node *n);
 /* Queue these bytes and expect a reply. False if out of memory. */
 bool node_put(struct node *n, const char *bytes, size_t size, struct expected_reply e);
 
+/* The same for a command in the format of hiredis, such as "AUTH %s". */
+bool node_ask(struct node *n, struct expected_reply e, const char *format, ...);
+
 /* Ask a node for the owners of all slots, if it is time. */
 void slots_ask(struct remote *r);
 void slots_soon(struct remote *r);
@@ -169,12 +172,6 @@ uint32_t slot_of(const char *key, size_t size);
 
 /* ---- lanes.c; the lock is held ---- */
 
-void lane_add(struct lane *l, struct remote_command *c);
-void lane_remove(struct lane *l, struct remote_command *c);
-
-/* Send the commands that may be sent. */
-void lane_send(struct remote *r, struct lane *l);
-
 /* Send a command again, after a pause or at once. */
 void lane_again(struct remote *r, struct remote_command *c, bool pause);
 
@@ -186,7 +183,7 @@ void command_done(struct remote *r, struct remote_command *c);
 /* Handle the replies that have arrived. False: the node was dropped. */
 bool answers_take(struct remote *r, struct node *n);
 
-/* ---- loop.c ---- */
+/* ---- lanes.c ---- */
 
 void *remote_loop(void *remote);
 
@@ -200,10 +197,7 @@ void remote_give_up(struct remote *r, const char *format, ...)
 /* The same without the lock held. Returns false. */
 bool remote_fail(struct remote *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* The same text without secrets; NULL if out of memory. */
-char *remote_tidy(const struct remote *r, const char *text);
-
-/* ---- calls.c; the lock is not held ---- */
+/* ---- lanes.c; the lock is not held ---- */
 
 /* A command that is sent as an array of words. */
 struct call {

@@ -55,33 +55,38 @@ bool node_is_ready(const struct node *n)
     return n->connection.wire.fd >= 0 && n->connection.wire.stage == WIRE_OPEN;
 }
 
-static bool log_in(struct remote *r, struct node *n)
+bool node_ask(struct node *n, struct expected_reply e, const char *format, ...)
 {
+    char *text = NULL;
+    va_list args;
+
+    va_start(args, format);
+    int size = redisvFormatCommand(&text, format, args);
+    va_end(args);
+    if (size < 0)
+        return false;
+    bool put = node_put(n, text, (size_t)size, e);
+    explicit_bzero(text, (size_t)size); /* may contain a password */
+    redisFreeCommand(text);
+    return put;
+}
+
+static bool log_in(const struct remote *r, struct node *n)
+{
+    const struct expected_reply e = {.kind = TO_LOGIN};
     const char *user = r->url.user;
-    char text[2200];
-    int size;
 
     if (!r->password)
         return true;
-    if (user && *user)
-        size = snprintf(text, sizeof text, "*3\r\n$4\r\nAUTH\r\n$%zu\r\n%s\r\n$%zu\r\n%s\r\n",
-                        strlen(user), user, strlen(r->password), r->password);
-    else
-        size = snprintf(text, sizeof text, "*2\r\n$4\r\nAUTH\r\n$%zu\r\n%s\r\n",
-                        strlen(r->password), r->password);
-    bool put = size < (int)sizeof text &&
-               node_put(n, text, (size_t)size, (struct expected_reply){.kind = TO_LOGIN});
-    explicit_bzero(text, sizeof text);
-    return put;
+    return user && *user ? node_ask(n, e, "AUTH %s %s", user, r->password)
+                         : node_ask(n, e, "AUTH %s", r->password);
 }
 
 /* The first command of every connection, see take_protocol(). */
 static bool ask_protocol(struct node *n)
 {
-    static const char ask[] = "*1\r\n$9\r\nWEIR.INFO\r\n";
-
     n->understood = false;
-    return node_put(n, ask, sizeof ask - 1, (struct expected_reply){.kind = TO_PROTOCOL});
+    return node_ask(n, (struct expected_reply){.kind = TO_PROTOCOL}, "WEIR.INFO");
 }
 
 void node_connect(struct remote *r, struct node *n)
@@ -212,7 +217,6 @@ void slots_doubt(struct remote *r)
 
 void slots_ask(struct remote *r)
 {
-    static const char ask[] = "*2\r\n$7\r\nCLUSTER\r\n$5\r\nSLOTS\r\n";
     struct node *n;
 
     if (r->asking_slots || r->clock < r->slots_at || (r->alone && r->known))
@@ -221,8 +225,7 @@ void slots_ask(struct remote *r)
     if (n) {
         if (n->count == 0)
             n->alive = r->clock;
-        r->asking_slots =
-            node_put(n, ask, sizeof ask - 1, (struct expected_reply){.kind = TO_SLOTS});
+        r->asking_slots = node_ask(n, (struct expected_reply){.kind = TO_SLOTS}, "CLUSTER SLOTS");
         r->asked_at = r->clock;
         r->slots_at = r->clock + SLOTS_EVERY;
     }

@@ -162,12 +162,9 @@ void store_close(struct store *store)
     if (!store)
         return;
     if (store->own) {
-        store->backend->disconnect(store);
+        store_disconnect(store);
         store->backend->close(store);
     }
-    free(store->pending);
-    free(store->answer);
-    free(store->origin);
     url_close(&store->url);
     free(store);
 }
@@ -222,36 +219,14 @@ struct store_question {
     uint8_t *answers;
 };
 
-static bool make_room(struct store *store, size_t n)
-{
-    if (n <= store->room)
-        return true;
-    free(store->pending);
-    free(store->answer);
-    free(store->origin);
-    store->pending = malloc(n * sizeof *store->pending);
-    store->answer = malloc(n);
-    store->origin = malloc(n * sizeof *store->origin);
-    store->room = store->pending && store->answer && store->origin ? n : 0;
-    return store->room > 0;
-}
-
-/* Look up the keys that an earlier attempt has not answered. */
+/* All keys are answered, or none. */
 static enum outcome ask(struct store *store, void *work)
 {
     const struct store_question *q = work;
-    enum outcome outcome;
-    size_t open = 0;
+    enum outcome outcome = store->backend->answer(store, q->keys, q->n, q->answers);
 
-    for (size_t i = 0; i < q->n; i++)
-        if (q->answers[i] == WEIR_UNANSWERED) {
-            store->pending[open] = q->keys[i];
-            store->origin[open++] = (uint32_t)i;
-        }
-    memset(store->answer, WEIR_UNANSWERED, open);
-    outcome = store->backend->answer(store, store->pending, open, store->answer);
-    for (size_t j = 0; j < open; j++)
-        q->answers[store->origin[j]] = store->answer[j];
+    if (outcome != STORE_OK)
+        memset(q->answers, WEIR_UNANSWERED, q->n);
     return outcome;
 }
 
@@ -263,10 +238,7 @@ void store_answer(void *asked, const struct weir_bytes *keys, size_t n, uint8_t 
     memset(answers, WEIR_UNANSWERED, n);
     store->stats.calls++;
     store->stats.keys += n;
-    if (make_room(store, n))
-        store_try(store, ask, &(struct store_question){keys, n, answers});
-    else
-        store_fail(store, STORE_AGAIN, "out of memory");
+    store_try(store, ask, &(struct store_question){keys, n, answers});
     store->stats.seconds += store_now() - began;
 }
 

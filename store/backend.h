@@ -25,11 +25,6 @@ struct store {
     bool unlisted;   /* list=no, or hashed */
     struct store_stats stats;
     char failure[640];
-
-    struct weir_bytes *pending; /* keys without an answer */
-    uint8_t *answer;            /* their answers */
-    uint32_t *origin;           /* their indices */
-    size_t room;
 };
 
 struct backend {
@@ -41,11 +36,12 @@ struct backend {
     const char *const *parameters;        /* names whose values are not secret; NULL-terminated */
     bool (*knows)(const char *parameter); /* further names; may be NULL */
 
-    bool (*open)(struct store *store);            /* set own from the address; does not connect */
-    enum outcome (*connect)(struct store *store); /* unless connected; check that the set exists */
-    void (*disconnect)(struct store *store);
+    bool (*open)(struct store *store); /* set own from the address; does not connect */
+    /* Unless connected; check that the set exists. NULL: nothing to do. */
+    enum outcome (*connect)(struct store *store);
+    void (*disconnect)(struct store *store); /* or NULL */
     enum outcome (*answer)(struct store *store, const struct weir_bytes *keys, size_t n,
-                           uint8_t *answers); /* may set only some */
+                           uint8_t *answers); /* all, if it succeeds */
     enum outcome (*size)(struct store *store, uint64_t *keys);
     enum outcome (*list)(struct store *store, store_taker take, void *context); /* NULL if hashed */
     const void *(*note)(const struct store *store, size_t *size); /* see store_note(); or NULL */
@@ -67,9 +63,10 @@ const char *postgres_library(void);
 enum outcome store_fail(struct store *store, enum outcome outcome, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* The same for a permanent failure. Returns false. */
-bool store_refuse(struct store *store, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
+/* The same for a permanent failure. False. */
+#define store_refuse(store, ...) (store_fail(store, STORE_REFUSED, __VA_ARGS__) == STORE_OK)
+
+void store_disconnect(struct store *store);
 
 double store_now(void); /* seconds, monotonic */
 

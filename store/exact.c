@@ -18,17 +18,6 @@ static bool open_directory(struct store *store)
     return store->own || store_refuse(store, "%s", why);
 }
 
-static enum outcome connect_to(struct store *store)
-{
-    (void)store;
-    return STORE_OK;
-}
-
-static void disconnect(struct store *store)
-{
-    (void)store;
-}
-
 static enum outcome answer(struct store *store, const struct weir_bytes *keys, size_t n,
                            uint8_t *answers)
 {
@@ -70,8 +59,6 @@ const struct backend backend_exact = {.scheme = "exact",
                                       .hashed = true,
                                       .parameters = parameters,
                                       .open = open_directory,
-                                      .connect = connect_to,
-                                      .disconnect = disconnect,
                                       .answer = answer,
                                       .size = size,
                                       .note = note,

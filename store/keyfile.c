@@ -24,8 +24,7 @@
 
 struct keyfile {
     struct mapped file;
-    char *extracted;  /* a copy of the keys alone, which replaces the data; or NULL */
-    char *folded;     /* a normalized copy of those; or NULL */
+    char *copy;       /* extracted or normalized keys, instead of the file; or NULL */
     const char *data; /* all keys */
     size_t size;
     size_t keys;
@@ -165,14 +164,6 @@ static void sleep_for(double seconds)
     nanosleep(&t, NULL);
 }
 
-struct key_question {
-    struct store *store;
-    const struct weir_bytes *keys;
-    size_t n;
-    uint8_t *answers;
-    enum outcome outcome;
-};
-
 static bool is_member(const struct store *store, struct weir_bytes key)
 {
     const struct keyfile *f = store->own;
@@ -182,54 +173,34 @@ static bool is_member(const struct store *store, struct weir_bytes key)
     return f->sorted ? search(f, key) : index_find(&f->index, key, NULL);
 }
 
-static void find_all(void *context)
-{
-    struct key_question *q = context;
-    const struct keyfile *f = q->store->own;
-
-    for (size_t i = 0; i < q->n; i++) {
-        if (f->latency > 0 && i % f->batch == 0) {
-            sleep_for(f->latency);
-            if (store_late(q->store)) {
-                q->outcome = STORE_AGAIN;
-                return;
-            }
-        }
-        q->answers[i] = is_member(q->store, q->keys[i]) ? WEIR_MEMBER : WEIR_OTHER;
-    }
-}
-
-/* Call act(), which reads the keys, possibly in the mapped file. False if that changed. */
-static bool read_text(const struct keyfile *f, void (*act)(void *context), void *context)
-{
-    if (!f->folded && !f->set && !f->extracted)
-        return mapped_read(&f->file, act, context);
-    act(context);
-    return true;
-}
-
-/* The same, with a message. */
-static enum outcome read_keys(struct store *store, void (*act)(void *context), void *context)
+/* What was read is valid only if the file is still the same. */
+static enum outcome check_unchanged(struct store *store, const char *when)
 {
     const struct keyfile *f = store->own;
 
-    if (!read_text(f, act, context))
-        return store_fail(
-            store, STORE_REFUSED,
-            "the file changed while it was in use; rename a new file over it instead");
-    return STORE_OK;
+    if (f->file.fd < 0 || mapped_is_unchanged(&f->file))
+        return STORE_OK;
+    return store_fail(store, STORE_REFUSED, "the file changed while it was %s", when);
 }
+
+#define READ "read; try again"
+#define IN_USE "in use; rename a new file over it instead"
 
 static enum outcome answer(struct store *store, const struct weir_bytes *keys, size_t n,
                            uint8_t *answers)
 {
-    struct key_question q = {store, keys, n, answers, STORE_OK};
-    enum outcome outcome = read_keys(store, find_all, &q);
+    const struct keyfile *f = store->own;
 
-    if (outcome == STORE_OK)
-        return q.outcome;
-    memset(answers, WEIR_UNANSWERED, n); /* any answer may be wrong */
-    return outcome;
+    for (size_t i = 0; i < n; i++) {
+        if (f->latency > 0 && i % f->batch == 0) {
+            sleep_for(f->latency);
+            if (store_late(store))
+                return STORE_AGAIN;
+            store_extend(store);
+        }
+        answers[i] = is_member(store, keys[i]) ? WEIR_MEMBER : WEIR_OTHER;
+    }
+    return check_unchanged(store, IN_USE);
 }
 
 /* ---- size and list ---- */
@@ -240,31 +211,21 @@ static enum outcome size(struct store *store, uint64_t *keys)
     return STORE_OK;
 }
 
-struct key_listing {
-    const struct keyfile *f;
-    store_taker take;
-    void *context;
-};
-
-static void list_all(void *context)
+static enum outcome list(struct store *store, store_taker take, void *context)
 {
-    const struct key_listing *l = context;
+    const struct keyfile *f = store->own;
     struct weir_bytes held[LISTED];
     size_t n = 0;
 
-    for (size_t at = 0; at < l->f->size; at = key_after(l->f, held[n++])) {
+    for (size_t at = 0; at < f->size; at = key_after(f, held[n++])) {
         if (n == LISTED) {
-            l->take(l->context, held, n);
+            take(context, held, n);
             n = 0;
         }
-        held[n] = key_at(l->f, at);
+        held[n] = key_at(f, at);
     }
-    l->take(l->context, held, n);
-}
-
-static enum outcome list(struct store *store, store_taker take, void *context)
-{
-    return read_keys(store, list_all, &(struct key_listing){store->own, take, context});
+    take(context, held, n);
+    return check_unchanged(store, IN_USE);
 }
 
 /* ---- opening ---- */
@@ -364,13 +325,30 @@ static bool needs_copy(const struct store *store)
            (f->fields && (store->options.fold || store->options.set || store->options.skipped));
 }
 
-/* A copy of the keys alone, one per line; lines without a field are left out, or end it. */
-static void extract(void *context)
+/* Use a copy of the keys instead of the file, or of an earlier copy. */
+static enum outcome use_copy(struct store *store, char *copy, size_t size)
 {
-    struct store *store = context;
+    struct keyfile *f = store->own;
+    enum outcome outcome = check_unchanged(store, READ);
+
+    if (outcome == STORE_OK && !copy)
+        outcome = store_fail(store, STORE_REFUSED, "out of memory");
+    mapped_close(&f->file);
+    free(f->copy);
+    f->copy = copy;
+    f->data = copy;
+    f->size = size;
+    return outcome;
+}
+
+/* A copy of the keys alone, one per line; lines without a field are left out, or end it. After
+ * that, lines are keys. */
+static enum outcome extract(struct store *store)
+{
     struct keyfile *f = store->own;
     char *copy = malloc(f->size + 1), *to = copy;
     size_t line_number = 0;
+    enum outcome outcome;
 
     for (size_t at = 0; copy && at < f->size && !f->faulty;) {
         struct weir_bytes line = line_at(f, at), key = {"", 0};
@@ -393,124 +371,84 @@ static void extract(void *context)
         to = key.data ? to : start;
         at = key_after(f, line);
     }
-    f->extracted = copy;
-    f->data = copy;
-    f->size = copy ? (size_t)(to - copy) : 0;
-}
-
-/* After that, lines are keys. */
-static enum outcome extract_all(struct store *store)
-{
-    struct keyfile *f = store->own;
-
-    if (!mapped_read(&f->file, extract, store))
-        return store_fail(store, STORE_REFUSED, "the file changed while it was read; try again");
-    if (!f->extracted)
-        return store_fail(store, STORE_REFUSED, "out of memory");
-    if (f->faulty)
+    outcome = use_copy(store, copy, (size_t)(to - copy));
+    if (outcome == STORE_OK && f->faulty)
         return refuse_line(store);
     f->fields = 0;
     f->strip_cr = false;
-    mapped_close(&f->file);
-    return STORE_OK;
+    return outcome;
 }
 
 /* Normalize case and white space, as for the keys of records. */
-static void fold(void *context)
+static enum outcome fold(struct store *store)
 {
-    struct store *store = context;
-    struct keyfile *f = store->own;
+    const struct keyfile *f = store->own;
+    size_t size = f->size;
+    char *folded = store->options.fold(store->options.how, f->data, &size);
 
-    f->folded = store->options.fold(store->options.how, f->data, &f->size);
-    f->data = f->folded;
-    free(f->extracted);
-    f->extracted = NULL;
-}
-
-static enum outcome fold_all(struct store *store)
-{
-    struct keyfile *f = store->own;
-
-    if (!read_text(f, fold, store))
-        return store_fail(store, STORE_REFUSED, "the file changed while it was read; try again");
-    if (!f->folded)
-        return store_fail(store, STORE_REFUSED, "out of memory");
-    mapped_close(&f->file);
-    return STORE_OK;
-}
-
-static void make_set(void *context)
-{
-    struct store *store = context;
-    struct keyfile *f = store->own;
-    struct store_why why = {store->failure, sizeof store->failure};
-
-    f->set = store->options.set->open(store->options.set_how, f->data, f->size, why);
+    return use_copy(store, folded, size);
 }
 
 /* The file is not used after that. */
 static enum outcome replace_by_set(struct store *store)
 {
     struct keyfile *f = store->own;
-    char why[sizeof store->failure];
+    char text[sizeof store->failure];
+    enum outcome outcome;
 
-    if (!read_text(f, make_set, store))
-        return store_fail(store, STORE_REFUSED, "the file changed while it was read; try again");
-    if (!f->set) {
-        memcpy(why, store->failure, sizeof why);
-        return store_fail(store, STORE_REFUSED, "%s", why);
-    }
-    f->ready = true;
+    f->set = store->options.set->open(store->options.set_how, f->data, f->size,
+                                      (struct store_why){text, sizeof text});
+    outcome = check_unchanged(store, READ);
+    if (outcome == STORE_OK && !f->set)
+        outcome = store_fail(store, STORE_REFUSED, "%s", text);
+    f->ready = outcome == STORE_OK;
     mapped_close(&f->file);
-    return STORE_OK;
-}
-
-static void arrange(void *context)
-{
-    struct keyfile *f = context;
-
-    f->sorted = is_sorted(f);
-    f->ready = !f->faulty && (f->sorted || make_table(f));
-}
-
-struct type_check {
-    const struct keyfile *f;
-    enum file_kind kind;
-};
-
-static void check_type(void *context)
-{
-    struct type_check *c = context;
-    bool open;
-
-    c->kind = magic_kind(c->f->data, c->f->size, &open);
+    return outcome;
 }
 
 static enum outcome reject_foreign(struct store *store)
 {
-    struct type_check c = {store->own, KIND_RECORDS};
-    enum outcome outcome = read_keys(store, check_type, &c);
+    const struct keyfile *f = store->own;
     const char *path = store->url.path;
+    bool open;
+    enum file_kind kind = magic_kind(f->data, f->size, &open);
+    enum outcome outcome = check_unchanged(store, IN_USE);
 
-    if (outcome != STORE_OK || c.kind == KIND_RECORDS)
+    if (outcome != STORE_OK || kind == KIND_RECORDS)
         return outcome;
-    if (c.kind == KIND_SQLITE)
+    if (kind == KIND_SQLITE)
         return store_fail(store, STORE_REFUSED,
                           "SQLite database, not keys; use --store 'sqlite:%s?table=T&column=C'",
                           path);
-    if (c.kind == KIND_WEIR)
+    if (kind == KIND_WEIR)
         return store_fail(store, STORE_REFUSED,
                           "filter or state file, not keys; use the file of keys from which it was "
                           "made");
-    return store_fail(store, STORE_REFUSED, "%s, not keys; %s", magic_name(c.kind),
-                      magic_fix(c.kind));
+    return store_fail(store, STORE_REFUSED, "%s, not keys; %s", magic_name(kind), magic_fix(kind));
+}
+
+/* Sorted keys are searched in place, others in a table. */
+static enum outcome arrange(struct store *store)
+{
+    struct keyfile *f = store->own;
+    enum outcome outcome;
+
+    f->sorted = is_sorted(f);
+    f->ready = !f->faulty && (f->sorted || make_table(f));
+    outcome = check_unchanged(store, IN_USE);
+    if (outcome != STORE_OK || f->ready)
+        return outcome;
+    if (f->faulty)
+        return refuse_line(store);
+    return store_fail(store, STORE_REFUSED,
+                      "out of memory for its keys; sort the file with LC_ALL=C sort");
 }
 
 static enum outcome make_ready(struct store *store)
 {
     struct keyfile *f = store->own;
     const char *why = f->ready ? NULL : mapped_open(&f->file, store->url.path);
-    enum outcome outcome = STORE_OK;
+    enum outcome outcome;
 
     if (f->ready)
         return STORE_OK;
@@ -520,29 +458,17 @@ static enum outcome make_ready(struct store *store)
     f->size = f->file.size;
     outcome = reject_foreign(store);
     if (outcome == STORE_OK && needs_copy(store))
-        outcome = extract_all(store);
+        outcome = extract(store);
     if (outcome == STORE_OK && store->options.set)
         return replace_by_set(store);
     if (outcome == STORE_OK && store->options.fold)
-        outcome = fold_all(store);
-    if (outcome == STORE_OK)
-        outcome = read_keys(store, arrange, f);
-    if (outcome != STORE_OK || f->ready)
-        return outcome;
-    if (f->faulty)
-        return refuse_line(store);
-    return store_fail(store, STORE_REFUSED,
-                      "out of memory for its keys; sort the file with LC_ALL=C sort");
+        outcome = fold(store);
+    return outcome == STORE_OK ? arrange(store) : outcome;
 }
 
 char keyfile_delimiter(const struct store *store)
 {
     return ((const struct keyfile *)store->own)->delimiter;
-}
-
-static void release(struct store *store)
-{
-    (void)store; /* keep the file open */
 }
 
 static void close_file(struct store *store)
@@ -553,8 +479,7 @@ static void close_file(struct store *store)
     index_close(&f->index);
     if (f->set)
         store->options.set->close(f->set);
-    free(f->extracted);
-    free(f->folded);
+    free(f->copy);
     free(f);
 }
 
@@ -565,7 +490,6 @@ const struct backend backend_keys = {.scheme = "keys",
                                      .parameters = parameters,
                                      .open = open_file,
                                      .connect = make_ready,
-                                     .disconnect = release,
                                      .answer = answer,
                                      .size = size,
                                      .list = list,

@@ -1,9 +1,9 @@
 /* mapped.c - see mapped.h.
  *
- * Reading a page that is no longer in the file raises SIGBUS. If the page belongs to the mapping
- * and the thread is in mapped_read(), a handler returns to it; any other SIGBUS ends the process.
- * If a file is truncated within a page, the rest of the page reads as zeros without a signal, so
- * size and time of the file are compared afterwards as well.
+ * Reading a page that is no longer in the file raises SIGBUS. If the page belongs to a mapping, the
+ * handler maps a page of zeros in its place, and the read continues; any other SIGBUS ends the
+ * process. If a file is truncated within a page, the rest of the page reads as zeros without a
+ * signal. So size and time of the file are compared after each use.
  *
  * pread() would be slower: a binary search reads one key at each of about twenty places, which are
  * memory accesses in a mapping, and system calls with pread(). Cost: one fstat() per batch. */
@@ -11,33 +11,41 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-struct mapped_reading {
-    sigjmp_buf back;
-    const char *from, *to;
-};
+static struct mapped *all; /* files that are open; changed by one thread */
 
-static _Thread_local struct mapped_reading *reading; /* of this thread, or NULL */
+static bool replace_page(struct mapped *m, const char *at)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    size_t offset = (size_t)(at - m->data) / page * page;
+
+    m->damaged = 1;
+    return mmap(m->data + offset, page, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1,
+                0) != MAP_FAILED;
+}
 
 static void on_bus_error(int number, siginfo_t *info, void *context)
 {
     const char *at = info->si_addr;
+    int before = errno;
 
     (void)context;
-    if (reading && at >= reading->from && at < reading->to)
-        siglongjmp(reading->back, 1);
+    for (struct mapped *m = all; m; m = m->next)
+        if (m->data && at >= m->data && at < m->data + m->size && replace_page(m, at)) {
+            errno = before;
+            return;
+        }
     signal(number, SIG_DFL); /* raise it again, which ends the process */
 }
 
 static void catch_bus_errors(void)
 {
-    struct sigaction action = {.sa_sigaction = on_bus_error, .sa_flags = SA_SIGINFO | SA_NODEFER};
+    struct sigaction action = {.sa_sigaction = on_bus_error, .sa_flags = SA_SIGINFO};
 
     sigemptyset(&action.sa_mask);
     (void)sigaction(SIGBUS, &action, NULL); /* cannot fail for a valid signal */
@@ -65,12 +73,19 @@ const char *mapped_open(struct mapped *m, const char *path)
         m->data = NULL;
         return refuse(m, strerror(errno));
     }
+    m->next = all;
+    all = m;
     catch_bus_errors();
     return NULL;
 }
 
 void mapped_close(struct mapped *m)
 {
+    for (struct mapped **at = &all; *at; at = &(*at)->next)
+        if (*at == m) {
+            *at = m->next;
+            break;
+        }
     if (m->data)
         munmap(m->data, m->size);
     if (m->fd >= 0)
@@ -78,24 +93,10 @@ void mapped_close(struct mapped *m)
     *m = (struct mapped){.fd = -1};
 }
 
-static bool is_unchanged(const struct mapped *m)
+bool mapped_is_unchanged(const struct mapped *m)
 {
     struct stat st;
 
-    return fstat(m->fd, &st) == 0 && (size_t)st.st_size == m->size &&
+    return !m->damaged && fstat(m->fd, &st) == 0 && (size_t)st.st_size == m->size &&
            st.st_mtim.tv_sec == m->written.tv_sec && st.st_mtim.tv_nsec == m->written.tv_nsec;
-}
-
-bool mapped_read(const struct mapped *m, void (*act)(void *context), void *context)
-{
-    struct mapped_reading here = {.from = m->data, .to = m->data + m->size};
-
-    if (sigsetjmp(here.back, 0) != 0) {
-        reading = NULL;
-        return false;
-    }
-    reading = &here;
-    act(context);
-    reading = NULL;
-    return is_unchanged(m);
 }

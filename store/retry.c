@@ -22,23 +22,6 @@
 /* ---- failures. Messages contain text of servers and libraries; secrets are hidden before any text
  * is truncated. ---- */
 
-/* A copy on one line, without a final full stop and control characters. */
-static char *tidy(char *text)
-{
-    size_t n = strlen(text);
-    char *out;
-
-    while (n > 0 && strchr("\n. ", text[n - 1]))
-        text[--n] = '\0';
-    for (char *c = text; *c; c++)
-        if (*c == '\n' || *c == '\r' || *c == '\t')
-            *c = ' ';
-    out = malloc(3 * n + 1);
-    if (out)
-        percent_tidy(out, text);
-    return out;
-}
-
 /* Until the store was reached, its name may be a mistyped address that contains a secret. */
 static const char *head(const struct store *store)
 {
@@ -47,18 +30,15 @@ static const char *head(const struct store *store)
 
 static void note(struct store *store, const char *format, va_list args)
 {
-    char *text = NULL, *hidden = NULL, *shown = NULL;
+    char *text = NULL, *shown = NULL;
 
     if (vasprintf(&text, format, args) < 0)
         text = NULL;
     if (text)
-        hidden = secrets_hide(&store->url.secrets, text);
-    if (hidden)
-        shown = tidy(hidden);
+        shown = secrets_tidy(&store->url.secrets, text);
     snprintf(store->failure, sizeof store->failure - TRIES_ROOM, "%.300s: %s", head(store),
              shown ? shown : "out of memory");
     free(text);
-    free(hidden);
     free(shown);
 }
 
@@ -70,16 +50,6 @@ enum outcome store_fail(struct store *store, enum outcome outcome, const char *f
     note(store, format, args);
     va_end(args);
     return outcome;
-}
-
-bool store_refuse(struct store *store, const char *format, ...)
-{
-    va_list args;
-
-    va_start(args, format);
-    note(store, format, args);
-    va_end(args);
-    return false;
 }
 
 static void count_tries(struct store *store, unsigned tries)
@@ -155,6 +125,12 @@ static bool pause_for(const struct store *store, double seconds)
 
 /* ---- attempts ---- */
 
+void store_disconnect(struct store *store)
+{
+    if (store->backend->disconnect)
+        store->backend->disconnect(store);
+}
+
 bool store_try(struct store *store, attempt act, void *work)
 {
     unsigned attempts = store->gave_up ? 1 : store->options.attempts;
@@ -163,12 +139,12 @@ bool store_try(struct store *store, attempt act, void *work)
 
     for (unsigned i = 1; outcome == STORE_AGAIN; i++) {
         store_extend(store);
-        outcome = store->backend->connect(store);
+        outcome = store->backend->connect ? store->backend->connect(store) : STORE_OK;
         if (outcome == STORE_OK)
             outcome = act(store, work);
         if (outcome == STORE_OK)
             break;
-        store->backend->disconnect(store);
+        store_disconnect(store);
         if (outcome == STORE_REFUSED || i >= attempts || !pause_for(store, pause)) {
             count_tries(store, i);
             break;

@@ -142,3 +142,20 @@ char *secrets_hide(const struct secrets *secrets, const char *text)
         *to = '\0';
     return out;
 }
+
+char *secrets_tidy(const struct secrets *secrets, const char *text)
+{
+    char *hidden = secrets_hide(secrets, text);
+    size_t n = hidden ? strlen(hidden) : 0;
+    char *out = hidden ? malloc(3 * n + 1) : NULL;
+
+    while (n > 0 && strchr("\n. ", hidden[n - 1]))
+        hidden[--n] = '\0';
+    for (char *c = hidden; c && *c; c++)
+        if (*c == '\n' || *c == '\r' || *c == '\t')
+            *c = ' ';
+    if (out)
+        percent_tidy(out, hidden);
+    free(hidden);
+    return out;
+}

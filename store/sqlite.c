@@ -250,8 +250,10 @@ static enum outcome answer(struct store *store, const struct weir_bytes *keys, s
 
     if (code == SQLITE_OK)
         code = learn_kinds(s);
-    for (size_t i = 0; i < n && code == SQLITE_OK; i++)
+    for (size_t i = 0; i < n && code == SQLITE_OK; i++) {
         code = find_key(s, keys[i], &answers[i]);
+        store_extend(store);
+    }
     if (code != SQLITE_OK)
         outcome = outcome_of(store, code); /* before another call changes the message */
     sqlite3_exec(s->db, "COMMIT", NULL, NULL, NULL);

@@ -1,5 +1,5 @@
 /* tls.c - see tls.h. OpenSSL does the work; this file selects its checks and words its errors. */
-#include "tls.h"
+#include "wire.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -14,23 +14,14 @@
 #include <time.h>
 
 #define HOSTS_MOST 64
-#define NAMES_SHOWN 3 /* of a certificate, in a message; chosen */
+#define NAMES_SHOWN 3     /* of a certificate, in a message; chosen */
+#define RECORD_MOST 16384 /* bytes of a TLS record */
 
 struct tls {
     SSL_CTX *context;
     bool own; /* cert= is set */
     char *host[HOSTS_MOST];
     int hosts;
-};
-
-struct tls_session {
-    const struct tls *tls;
-    SSL *ssl;
-    char *host;
-    short events;
-    bool open;    /* the handshake is complete */
-    bool refused; /* another attempt would fail too */
-    char why[400];
 };
 
 /* ---- the files ---- */
@@ -111,7 +102,8 @@ static bool use_own(SSL_CTX *c, const char *cert, const char *key, char *why, si
 
 static int verify(int valid, X509_STORE_CTX *chain);
 
-struct tls *tls_open(const struct url *u, char *why, size_t size)
+/* NULL and one message if the files cannot be used. */
+static struct tls *tls_open(const struct url *u, char *why, size_t size)
 {
     struct tls *t = calloc(1, sizeof *t);
     const char *cert = url_value(u, "cert");
@@ -174,12 +166,12 @@ static bool is_for(X509 *certificate, const char *host)
            X509_check_host(certificate, host, 0, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS, NULL) == 1;
 }
 
-static bool is_for_any(X509 *certificate, const struct tls_session *s)
+static bool is_for_any(X509 *certificate, const struct wire *w)
 {
-    bool found = is_for(certificate, s->host);
+    bool found = is_for(certificate, w->host);
 
-    for (int i = 0; i < s->tls->hosts && !found; i++)
-        found = is_for(certificate, s->tls->host[i]);
+    for (int i = 0; i < w->tls->hosts && !found; i++)
+        found = is_for(certificate, w->tls->host[i]);
     return found;
 }
 
@@ -233,7 +225,7 @@ static void put_day(const ASN1_TIME *time, char *text, size_t size)
         strftime(text, size, "%Y-%m-%d", &day);
 }
 
-static void describe(struct tls_session *s, X509 *certificate, int error, int depth)
+static void describe(struct wire *w, X509 *certificate, int error, int depth)
 {
     const char *whose = depth ? "the certificate of its authority" : "its certificate";
     char day[16], names[240];
@@ -241,32 +233,32 @@ static void describe(struct tls_session *s, X509 *certificate, int error, int de
     switch (error) {
     case X509_V_ERR_CERT_HAS_EXPIRED:
         put_day(X509_get0_notAfter(certificate), day, sizeof day);
-        snprintf(s->why, sizeof s->why, "%s expired on %s; renew it on the server", whose, day);
+        snprintf(w->why, sizeof w->why, "%s expired on %s; renew it on the server", whose, day);
         break;
     case X509_V_ERR_CERT_NOT_YET_VALID:
         put_day(X509_get0_notBefore(certificate), day, sizeof day);
-        snprintf(s->why, sizeof s->why, "%s is valid from %s; check the clocks", whose, day);
+        snprintf(w->why, sizeof w->why, "%s is valid from %s; check the clocks", whose, day);
         break;
     case X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT:
-        snprintf(s->why, sizeof s->why,
+        snprintf(w->why, sizeof w->why,
                  "its certificate is self-signed; to trust it, add cacert=FILE with a copy of it");
         break;
     case X509_V_ERR_SELF_SIGNED_CERT_IN_CHAIN:
     case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT:
     case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY:
     case X509_V_ERR_UNABLE_TO_VERIFY_LEAF_SIGNATURE:
-        snprintf(s->why, sizeof s->why,
+        snprintf(w->why, sizeof w->why,
                  "its certificate is signed by an unknown authority; add cacert=FILE with the "
                  "authority's certificate");
         break;
     case X509_V_ERR_HOSTNAME_MISMATCH:
         put_names(certificate, names, sizeof names);
-        snprintf(s->why, sizeof s->why,
+        snprintf(w->why, sizeof w->why,
                  "its certificate is for %s, not for %.64s; use a name of the certificate", names,
-                 s->host);
+                 w->host);
         break;
     default:
-        snprintf(s->why, sizeof s->why, "%s is invalid: %s", whose,
+        snprintf(w->why, sizeof w->why, "%s is invalid: %s", whose,
                  X509_verify_cert_error_string(error));
     }
 }
@@ -275,60 +267,26 @@ static void describe(struct tls_session *s, X509 *certificate, int error, int de
 static int verify(int valid, X509_STORE_CTX *chain)
 {
     SSL *ssl = X509_STORE_CTX_get_ex_data(chain, SSL_get_ex_data_X509_STORE_CTX_idx());
-    struct tls_session *s = SSL_get_app_data(ssl);
+    struct wire *w = SSL_get_app_data(ssl);
     X509 *certificate = X509_STORE_CTX_get_current_cert(chain);
     int depth = X509_STORE_CTX_get_error_depth(chain);
 
-    if (valid && depth == 0 && !is_for_any(certificate, s)) {
+    if (valid && depth == 0 && !is_for_any(certificate, w)) {
         X509_STORE_CTX_set_error(chain, X509_V_ERR_HOSTNAME_MISMATCH);
         valid = 0;
     }
-    if (!valid && !*s->why)
-        describe(s, certificate, X509_STORE_CTX_get_error(chain), depth);
+    if (!valid && !*w->why)
+        describe(w, certificate, X509_STORE_CTX_get_error(chain), depth);
     return valid;
 }
 
 /* ---- one connection ---- */
 
-struct tls_session *tls_begin(const struct tls *t, int fd, const char *host)
+static bool fail(struct wire *w, bool refused, const char *text)
 {
-    struct tls_session *s = calloc(1, sizeof *s);
-    bool ok;
-
-    if (!s)
-        return NULL;
-    s->tls = t;
-    s->events = POLLOUT;
-    s->host = strdup(host);
-    s->ssl = SSL_new(t->context);
-    ok = s->host && s->ssl && SSL_set_fd(s->ssl, fd) == 1;
-    ASN1_OCTET_STRING *ip = ok ? a2i_IPADDRESS(host) : NULL;
-    if (ok && !ip) /* SNI is for names */
-        ok = SSL_set_tlsext_host_name(s->ssl, host) == 1;
-    ASN1_OCTET_STRING_free(ip);
-    if (!ok) {
-        tls_end(s);
-        return NULL;
-    }
-    SSL_set_app_data(s->ssl, s);
-    SSL_set_connect_state(s->ssl);
-    return s;
-}
-
-void tls_end(struct tls_session *s)
-{
-    if (!s)
-        return;
-    SSL_free(s->ssl);
-    free(s->host);
-    free(s);
-}
-
-static bool fail(struct tls_session *s, bool refused, const char *text)
-{
-    snprintf(s->why, sizeof s->why, "%s", text);
-    s->refused = refused;
-    return true;
+    snprintf(w->why, sizeof w->why, "%s", text);
+    w->refused = refused;
+    return false;
 }
 
 /* Replies that are not TLS look like records with a wrong version, type or length. */
@@ -356,114 +314,132 @@ static bool is_rejection(int reason)
            reason == SSL_R_SSLV3_ALERT_CERTIFICATE_UNKNOWN;
 }
 
-static void explain(struct tls_session *s, unsigned long error)
+static void explain(struct wire *w, unsigned long error)
 {
     int reason = ERR_GET_REASON(error);
     const char *text = ERR_reason_error_string(error);
 
-    if (reason == SSL_R_CERTIFICATE_VERIFY_FAILED && *s->why)
-        s->refused = true; /* verify() has described it */
+    if (reason == SSL_R_CERTIFICATE_VERIFY_FAILED && *w->why)
+        w->refused = true; /* verify() has described it */
     else if (reason == SSL_R_TLSV13_ALERT_CERTIFICATE_REQUIRED)
-        fail(s, true, "it requires a client certificate; add cert=FILE&key=FILE");
+        fail(w, true, "it requires a client certificate; add cert=FILE&key=FILE");
     else if (reason == SSL_R_SSLV3_ALERT_HANDSHAKE_FAILURE)
-        fail(s, true,
-             s->tls->own ? "it refused the TLS handshake: no common cipher, or it rejects cert="
+        fail(w, true,
+             w->tls->own ? "it refused the TLS handshake: no common cipher, or it rejects cert="
                          : "it refused the TLS handshake: no common cipher, or it requires a "
                            "client certificate (cert=FILE&key=FILE)");
     else if (reason == SSL_R_TLSV1_ALERT_PROTOCOL_VERSION)
-        fail(s, true, "it supports no TLS version from 1.2 on");
+        fail(w, true, "it supports no TLS version from 1.2 on");
     else if (is_rejection(reason)) {
-        snprintf(s->why, sizeof s->why, "it rejects the client certificate of cert=: %s",
+        snprintf(w->why, sizeof w->why, "it rejects the client certificate of cert=: %s",
                  text ? text : "unknown reason");
-        s->refused = true;
-    } else if (!s->open && is_not_tls(reason))
-        fail(s, true, "its reply is not TLS; use redis://, or the server's port for TLS");
+        w->refused = true;
+    } else if (w->stage != WIRE_OPEN && is_not_tls(reason))
+        fail(w, true, "its reply is not TLS; use redis://, or the server's port for TLS");
     else
-        snprintf(s->why, sizeof s->why, "TLS: %s", text ? text : "the connection was lost");
+        snprintf(w->why, sizeof w->why, "TLS: %s", text ? text : "the connection was lost");
 }
 
-static enum tls_step result_of(struct tls_session *s, int returned)
-{
-    int error = SSL_get_error(s->ssl, returned), lost = errno;
+enum step { DONE, WAIT, CLOSED, FAILED };
 
-    s->events = POLLIN;
+/* The result of an operation of OpenSSL. */
+static enum step result_of(struct wire *w, int returned)
+{
+    int error = SSL_get_error(w->ssl, returned), lost = errno;
+
+    w->events = POLLIN;
     switch (error) {
     case SSL_ERROR_NONE:
-        return TLS_DONE;
+        return DONE;
     case SSL_ERROR_WANT_WRITE:
-        s->events = POLLOUT;
-        return TLS_WAIT;
+        w->events = POLLOUT;
+        return WAIT;
     case SSL_ERROR_WANT_READ:
-        return TLS_WAIT;
+        return WAIT;
     case SSL_ERROR_ZERO_RETURN:
-        if (s->open)
-            return TLS_CLOSED;
-        fail(s, false,
+        if (w->stage == WIRE_OPEN)
+            return CLOSED;
+        fail(w, false,
              "it closed the connection during the TLS handshake; does this port use TLS?");
-        return TLS_FAILED;
+        return FAILED;
     case SSL_ERROR_SYSCALL:
-        fail(s, false, lost ? strerror(lost) : "connection closed");
-        return TLS_FAILED;
+        fail(w, false, lost ? strerror(lost) : "connection closed");
+        return FAILED;
     default:
-        explain(s, ERR_peek_error());
+        explain(w, ERR_peek_error());
         ERR_clear_error();
-        return TLS_FAILED;
+        return FAILED;
     }
 }
 
-enum tls_step tls_handshake(struct tls_session *s)
+static void clear_errors(void)
 {
     ERR_clear_error();
-    enum tls_step step = result_of(s, SSL_do_handshake(s->ssl));
+    errno = 0;
+}
 
-    s->open = step == TLS_DONE;
-    return step;
+bool tls_handshake(struct wire *w)
+{
+    clear_errors();
+    enum step step = result_of(w, SSL_do_handshake(w->ssl));
+
+    if (step == DONE)
+        w->stage = WIRE_OPEN;
+    return step != FAILED;
+}
+
+bool tls_begin(struct wire *w)
+{
+    ASN1_OCTET_STRING *ip = a2i_IPADDRESS(w->host); /* SNI is for names */
+    bool ok;
+
+    w->ssl = SSL_new(w->tls->context);
+    ok = w->ssl && SSL_set_fd(w->ssl, w->fd) == 1 &&
+         (ip || SSL_set_tlsext_host_name(w->ssl, w->host) == 1);
+    ASN1_OCTET_STRING_free(ip);
+    if (!ok)
+        return fail(w, false, "out of memory");
+    SSL_set_app_data(w->ssl, w);
+    SSL_set_connect_state(w->ssl);
+    return tls_handshake(w);
 }
 
 /* A server that rejects the client closes the connection, and then sending fails before the alert
  * is read. */
-static void read_alert(struct tls_session *s)
+static void read_alert(struct wire *w)
 {
     char byte;
     size_t came;
 
     ERR_clear_error();
-    if (SSL_read_ex(s->ssl, &byte, 1, &came) != 1 && SSL_get_error(s->ssl, 0) == SSL_ERROR_SSL)
-        explain(s, ERR_peek_error());
+    if (SSL_read_ex(w->ssl, &byte, 1, &came) != 1 && SSL_get_error(w->ssl, 0) == SSL_ERROR_SSL)
+        explain(w, ERR_peek_error());
     ERR_clear_error();
 }
 
-enum tls_step tls_send(struct tls_session *s, const char *bytes, size_t size, size_t *sent)
+bool tls_send(struct wire *w, const char *bytes, size_t size, size_t *sent)
 {
     *sent = 0;
-    ERR_clear_error();
-    errno = 0;
-    enum tls_step step = result_of(s, SSL_write_ex(s->ssl, bytes, size, sent));
+    clear_errors();
+    enum step step = result_of(w, SSL_write_ex(w->ssl, bytes, size, sent));
 
-    if (step == TLS_FAILED && !s->refused)
-        read_alert(s);
-    return step;
+    if (step == FAILED && !w->refused)
+        read_alert(w);
+    return step != FAILED;
 }
 
-enum tls_step tls_receive(struct tls_session *s, char *bytes, size_t size, size_t *came)
+bool tls_receive(struct wire *w, char *bytes, size_t size, size_t *came)
 {
-    *came = 0;
-    ERR_clear_error();
-    errno = 0;
-    return result_of(s, SSL_read_ex(s->ssl, bytes, size, came));
-}
+    enum step step;
 
-short tls_events(const struct tls_session *s)
-{
-    return s->events;
-}
+    do {
+        size_t n = 0;
 
-const char *tls_failure(const struct tls_session *s)
-{
-    return s->why;
-}
-
-bool tls_is_refused(const struct tls_session *s)
-{
-    return s->refused;
+        clear_errors();
+        step = result_of(w, SSL_read_ex(w->ssl, bytes + *came, size - *came, &n));
+        *came += n;
+    } while (step == DONE && size - *came >= RECORD_MOST);
+    if (step == CLOSED && *came == 0)
+        return fail(w, false, "connection closed");
+    return step != FAILED;
 }

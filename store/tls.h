@@ -5,44 +5,31 @@
 #ifndef WEIR_STORE_TLS_H
 #define WEIR_STORE_TLS_H
 
-#include <sys/types.h>
-
 #include "url.h"
 
 struct tls; /* authorities and our own certificate, for all connections of an address */
+struct wire;
 
 bool tls_is_parameter(const char *name); /* cacert, cert or key */
 
-/* Read the files of cacert=, cert= and key=. NULL and one message if they cannot be used. */
-struct tls *tls_open(const struct url *u, char *why, size_t size);
+/* The TLS of a Redis address, from the files of cacert=, cert= and key=: *t is NULL unless its
+ * scheme is rediss. False and one message if it cannot be used. */
+bool redis_tls(const struct url *u, struct tls **t, char *why, size_t size);
 void tls_close(struct tls *t);
 
 /* Also accept certificates for this host: nodes of a cluster may be known by their addresses, and
  * have the certificate of the host in the URL. False if out of memory. */
 bool tls_accept_host(struct tls *t, const char *host);
 
-/* The TLS of a Redis address: *t is NULL unless its scheme is rediss. False and one message if it
- * cannot be used. */
-bool redis_tls(const struct url *u, struct tls **t, char *why, size_t size);
+/* ---- the session of a connected wire. Nothing waits: w->events is what to wait for. False after
+ * a failure, which is described in the wire ---- */
 
-struct tls_session; /* one connection */
+bool tls_begin(struct wire *w);
+bool tls_handshake(struct wire *w); /* the wire is open when it is complete */
+bool tls_send(struct wire *w, const char *bytes, size_t size, size_t *sent);
 
-struct tls_session *tls_begin(const struct tls *t, int fd, const char *host); /* NULL: no memory */
-void tls_end(struct tls_session *s);
-
-/* Each step ends without waiting. TLS_WAIT: call it again after one of tls_events(). */
-enum tls_step { TLS_DONE, TLS_WAIT, TLS_CLOSED, TLS_FAILED };
-enum tls_step tls_handshake(struct tls_session *s);
-enum tls_step tls_send(struct tls_session *s, const char *bytes, size_t size, size_t *sent);
-
-#define TLS_RECEIVE_MIN 16384 /* bytes of a TLS record */
-
-/* `size` is at least TLS_RECEIVE_MIN, so that nothing received remains in the session. */
-enum tls_step tls_receive(struct tls_session *s, char *bytes, size_t size, size_t *came);
-short tls_events(const struct tls_session *s); /* for poll() */
-
-/* After TLS_FAILED: the message, and whether another attempt would fail too. */
-const char *tls_failure(const struct tls_session *s);
-bool tls_is_refused(const struct tls_session *s);
+/* Receive until less than a TLS record fits, so that nothing received remains in the session. Adds
+ * to *came. */
+bool tls_receive(struct wire *w, char *bytes, size_t size, size_t *came);
 
 #endif

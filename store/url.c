@@ -8,27 +8,15 @@
 #include <string.h>
 #include <sys/stat.h>
 
-static bool refuse(char *why, size_t size, const char *spec)
+static bool refuse(struct url *u, const char *why)
 {
-    snprintf(why, size, "%s", spec);
+    u->why = why;
     return false;
 }
 
-static bool refuse_percent(char *why, size_t size)
-{
-    return refuse(why, size, "invalid % in the address; write it as %25");
-}
-
-static bool refuse_memory(char *why, size_t size)
-{
-    return refuse(why, size, "out of memory");
-}
-
-static bool refuse_form(struct url_form form, char *why, size_t size)
-{
-    snprintf(why, size, "invalid address; expected %s", form.example);
-    return false;
-}
+static const char bad_percent[] = "invalid % in the address; write it as %25";
+static const char no_memory[] = "out of memory";
+static const char bad_form[] = "invalid address"; /* the message has the form, too */
 
 /* ---- the place ---- */
 
@@ -72,7 +60,7 @@ static bool are_hosts(const char *s, const char *end)
 }
 
 /* Parse USER:PASSWORD up to the @. */
-static bool take_user(struct url *u, const char *from, const char *at, char *why, size_t size)
+static bool take_user(struct url *u, const char *from, const char *at)
 {
     const char *colon = memchr(from, ':', (size_t)(at - from));
     const char *user_end = colon ? colon : at;
@@ -81,10 +69,10 @@ static bool take_user(struct url *u, const char *from, const char *at, char *why
     if (colon)
         u->password = percent_decode(colon + 1, (size_t)(at - colon) - 1);
     if (!u->user || (colon && !u->password))
-        return refuse_percent(why, size);
+        return refuse(u, bad_percent);
     return (secrets_add(&u->secrets, u->user, A_WORD) &&
             secrets_add(&u->secrets, u->password, A_PASSWORD)) ||
-           refuse_memory(why, size);
+           refuse(u, no_memory);
 }
 
 /* A = in a name is probably a parameter without its & or ?: column=k;password=... */
@@ -97,58 +85,57 @@ static bool hide_if_odd(struct url *u, const char *name)
 }
 
 /* /SOCKET/PATH. An empty path, and the path of a socket alone, have no name. */
-static bool split_socket(struct url *u, const char *from, char *why, size_t size)
+static bool split_socket(struct url *u, const char *from)
 {
     const char *slash = strrchr(from, '/');
     struct stat found;
 
     if (*from != '/' || slash == from || !slash[1])
-        return refuse(why, size,
-                      "invalid address of a socket; expected redis+unix:///SOCKET/NAME, for "
-                      "example redis+unix:///run/redis/redis.sock/seen");
+        return refuse(u, "invalid address of a socket; expected redis+unix:///SOCKET/NAME, for "
+                         "example redis+unix:///run/redis/redis.sock/seen");
     u->host = percent_decode(from, (size_t)(slash - from));
     u->path = percent_decode(slash + 1, strlen(slash + 1));
     if (!u->host || !u->path)
-        return refuse_percent(why, size);
+        return refuse(u, bad_percent);
     if (stat(u->host, &found) == 0 && S_ISDIR(found.st_mode))
-        return refuse(why, size,
+        return refuse(u,
                       "the address ends with the socket; add the name: redis+unix:///SOCKET/NAME");
-    return hide_if_odd(u, u->path) || refuse_memory(why, size);
+    return hide_if_odd(u, u->path) || refuse(u, no_memory);
 }
 
-static bool split_network(struct url *u, struct url_form form, char *why, size_t size)
+static bool split_network(struct url *u)
 {
     const char *from = u->place + 2, *slash, *at, *host;
 
     if (strncmp(u->place, "//", 2) != 0)
-        return refuse_form(form, why, size);
+        return refuse(u, bad_form);
     slash = from + strcspn(from, "/");
     u->socket = strlen(u->scheme) > 5 && strcmp(u->scheme + strlen(u->scheme) - 5, "+unix") == 0;
     at = memchr(from, '@', (size_t)(slash - from));
     host = at ? at + 1 : from;
     if (strchr(host, '@'))
         return refuse(
-            why, size,
+            u,
             "invalid @, / or ? in a user, password or name of the address; write %40, %2F or %3F");
-    if (at && !take_user(u, from, at, why, size))
+    if (at && !take_user(u, from, at))
         return false;
     if (u->socket)
-        return split_socket(u, host, why, size);
+        return split_socket(u, host);
     if (!are_hosts(host, slash))
-        return refuse_form(form, why, size);
+        return refuse(u, bad_form);
     u->host = strndup(host, (size_t)(slash - host));
     u->path = *slash ? percent_decode(slash + 1, strlen(slash + 1)) : strdup("");
     if (!u->host || !u->path)
-        return refuse_percent(why, size);
-    return hide_if_odd(u, u->path) || refuse_memory(why, size);
+        return refuse(u, bad_percent);
+    return hide_if_odd(u, u->path) || refuse(u, no_memory);
 }
 
-static bool split_file(struct url *u, char *why, size_t size)
+static bool split_file(struct url *u)
 {
     u->host = strdup("");
     u->path = percent_decode(u->place, strlen(u->place));
     if (!u->host || !u->path)
-        return refuse_percent(why, size);
+        return refuse(u, bad_percent);
     u->odd = strpbrk(u->path, ":@=&?; \t\r\n") != NULL;
     return true;
 }
@@ -163,40 +150,37 @@ static bool is_shown(struct url_form form, const char *name)
     return strcmp(name, "list") == 0;
 }
 
-static bool take_parameter(struct url *u, const char *text, size_t length, struct url_form form,
-                           char *why, size_t size)
+static bool take_parameter(struct url *u, const char *text, size_t length, struct url_form form)
 {
     const char *equals = memchr(text, '=', length);
     struct parameter *p = &u->parameter[u->parameters];
     size_t n = equals ? (size_t)(equals - text) : length;
 
     if (u->parameters == PARAMETERS_MAX)
-        return refuse(why, size, "the address has more than 24 parameters; remove some");
+        return refuse(u, "the address has more than 24 parameters; remove some");
     u->parameters++;
     p->name = strndup(text, n);
     p->raw = strndup(equals ? equals + 1 : "", equals ? length - n - 1 : 0);
     p->value = p->raw ? percent_decode(p->raw, strlen(p->raw)) : NULL;
     if (!p->name || !p->value)
-        return refuse_percent(why, size);
+        return refuse(u, bad_percent);
     if (strcmp(p->name, "port") == 0 && strspn(p->value, "0123456789,") != strlen(p->value))
-        return refuse_form(form, why, size);
+        return refuse(u, bad_form);
     if (is_shown(form, p->name))
-        return hide_if_odd(u, p->value) || refuse_memory(why, size);
+        return hide_if_odd(u, p->value) || refuse(u, no_memory);
     return secrets_add(&u->secrets, p->value, strcasestr(p->name, "pass") ? A_PASSWORD : A_WORD) ||
-           refuse_memory(why, size);
+           refuse(u, no_memory);
 }
 
-static bool take_parameters(struct url *u, const char *text, struct url_form form, char *why,
-                            size_t size)
+static bool take_parameters(struct url *u, const char *text, struct url_form form)
 {
     if (strchr(text, '@'))
         return refuse(
-            why, size,
-            "invalid @ after the ? of the address; write it as %40, and a ? before it as %3F");
+            u, "invalid @ after the ? of the address; write it as %40, and a ? before it as %3F");
     while (*text) {
         size_t n = strcspn(text, "&");
 
-        if (n > 0 && !take_parameter(u, text, n, form, why, size))
+        if (n > 0 && !take_parameter(u, text, n, form))
             return false;
         text += n + (text[n] == '&');
     }
@@ -244,7 +228,7 @@ static char *make_name(const struct url *u, struct url_form form, size_t length)
     return name;
 }
 
-bool url_open(struct url *u, const char *text, struct url_form form, char *why, size_t size)
+static bool parse(struct url *u, const char *text, struct url_form form)
 {
     size_t scheme = strcspn(text, ":"), length = strlen(text);
     const char *place = text + scheme + (text[scheme] == ':'), *question = strchr(place, '?');
@@ -252,14 +236,25 @@ bool url_open(struct url *u, const char *text, struct url_form form, char *why, 
 
     *u = (struct url){.scheme = strndup(text, scheme), .place = strndup(place, placed)};
     if (!u->scheme || !u->place)
-        return refuse_memory(why, size);
+        return refuse(u, no_memory);
     for (char *c = u->scheme; *c; c++)
         *c = (char)tolower((unsigned char)*c);
-    if (!(form.network ? split_network(u, form, why, size) : split_file(u, why, size)) ||
-        (question && !take_parameters(u, question + 1, form, why, size)))
+    if (!(form.network ? split_network(u) : split_file(u)) ||
+        (question && !take_parameters(u, question + 1, form)))
         return false;
     u->name = make_name(u, form, length);
-    return u->name || refuse_memory(why, size);
+    return u->name || refuse(u, no_memory);
+}
+
+bool url_open(struct url *u, const char *text, struct url_form form, char *why, size_t size)
+{
+    if (parse(u, text, form))
+        return true;
+    if (u->why == bad_form)
+        snprintf(why, size, "invalid address; expected %s", form.example);
+    else
+        snprintf(why, size, "%s", u->why);
+    return false;
 }
 
 static void wipe(char *text)

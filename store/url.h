@@ -28,6 +28,9 @@ void secrets_close(struct secrets *secrets);
  * backslash escapes, also truncated. NULL if out of memory. */
 char *secrets_hide(const struct secrets *secrets, const char *text);
 
+/* The same on one line, without control characters and a final full stop. */
+char *secrets_tidy(const struct secrets *secrets, const char *text);
+
 /* ---- addresses ---- */
 
 #define PARAMETERS_MAX 24
@@ -46,8 +49,9 @@ struct url {
     struct parameter parameter[PARAMETERS_MAX];
     int parameters;
     struct secrets secrets;
-    bool odd;   /* the name may contain a mistyped secret */
-    char *name; /* for messages, on one line; equal for the same set */
+    bool odd;        /* the name may contain a mistyped secret */
+    char *name;      /* for messages, on one line; equal for the same set */
+    const char *why; /* it is invalid */
 };
 
 /* The form of addresses of a store. */

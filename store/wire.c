@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <openssl/ssl.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,12 +20,6 @@ static bool fail(struct wire *w, const char *text)
 {
     snprintf(w->why, sizeof w->why, "%s", text);
     return false;
-}
-
-static bool fail_tls(struct wire *w)
-{
-    w->refused = tls_is_refused(w->session);
-    return fail(w, tls_failure(w->session));
 }
 
 /* ---- connecting ---- */
@@ -103,13 +98,13 @@ void wire_adopt(struct wire *w, int fd)
 
 void wire_close(struct wire *w)
 {
-    tls_end(w->session);
+    SSL_free(w->ssl);
     if (w->fd >= 0)
         close(w->fd);
     if (w->out)
         explicit_bzero(w->out, w->room); /* may contain a password */
     free(w->out);
-    w->session = NULL;
+    w->ssl = NULL;
     w->stage = WIRE_CONNECTING;
     w->out = NULL;
     w->size = w->sent = w->room = 0;
@@ -121,17 +116,8 @@ short wire_events(const struct wire *w)
     if (w->stage == WIRE_CONNECTING)
         return POLLOUT;
     if (w->stage == WIRE_SHAKING)
-        return tls_events(w->session);
+        return w->events;
     return (short)(POLLIN | (wire_unsent(w) > 0 ? POLLOUT : 0));
-}
-
-static bool shake(struct wire *w)
-{
-    enum tls_step step = tls_handshake(w->session);
-
-    if (step == TLS_DONE)
-        w->stage = WIRE_OPEN;
-    return step != TLS_FAILED || fail_tls(w);
 }
 
 static bool settle_socket(struct wire *w)
@@ -144,17 +130,14 @@ static bool settle_socket(struct wire *w)
     if (error)
         return fail(w, strerror(error));
     w->stage = w->tls ? WIRE_SHAKING : WIRE_OPEN;
-    if (!w->tls)
-        return true;
-    w->session = tls_begin(w->tls, w->fd, w->host);
-    return w->session ? shake(w) : fail(w, "out of memory");
+    return !w->tls || tls_begin(w);
 }
 
 bool wire_settle(struct wire *w)
 {
     if (w->stage == WIRE_CONNECTING)
         return settle_socket(w);
-    return w->stage == WIRE_OPEN || shake(w);
+    return w->stage == WIRE_OPEN || tls_handshake(w);
 }
 
 /* ---- bytes ---- */
@@ -197,8 +180,8 @@ static bool send_some(struct wire *w, size_t *sent)
     ssize_t n;
 
     *sent = 0;
-    if (w->session)
-        return tls_send(w->session, bytes, size, sent) != TLS_FAILED || fail_tls(w);
+    if (w->ssl)
+        return tls_send(w, bytes, size, sent);
     do
         n = send(w->fd, bytes, size, MSG_NOSIGNAL);
     while (n < 0 && errno == EINTR);
@@ -228,20 +211,6 @@ bool wire_send(struct wire *w)
     return true;
 }
 
-static bool receive_tls(struct wire *w, char *bytes, size_t *came)
-{
-    enum tls_step step;
-    size_t n;
-
-    do {
-        step = tls_receive(w->session, bytes + *came, WIRE_READ - *came, &n);
-        *came += n;
-    } while (step == TLS_DONE && WIRE_READ - *came >= TLS_RECEIVE_MIN);
-    if (step == TLS_FAILED)
-        return fail_tls(w);
-    return step != TLS_CLOSED || *came > 0 || fail(w, "connection closed");
-}
-
 /* A server for TLS may close the connection when it receives other bytes. */
 static bool fail_closed(struct wire *w, const char *text)
 {
@@ -261,8 +230,8 @@ bool wire_receive(struct wire *w, char bytes[WIRE_READ], size_t *came)
     ssize_t n;
 
     *came = 0;
-    if (w->session)
-        return receive_tls(w, bytes, came);
+    if (w->ssl)
+        return tls_receive(w, bytes, WIRE_READ, came);
     do
         n = recv(w->fd, bytes, WIRE_READ, 0);
     while (n < 0 && errno == EINTR);

@@ -14,9 +14,10 @@ struct wire {
     int fd; /* -1: not connected */
     enum wire_stage { WIRE_CONNECTING, WIRE_SHAKING, WIRE_OPEN } stage;
     const struct tls *tls; /* NULL: no TLS */
-    struct tls_session *session;
-    const char *host; /* of the caller: for the certificate */
-    char *out;        /* `size` bytes to send, of which `sent` are sent */
+    struct ssl_st *ssl;    /* its session */
+    short events;          /* that the session waits for */
+    const char *host;      /* of the caller: for the certificate */
+    char *out;             /* `size` bytes to send, of which `sent` are sent */
     size_t size, sent, room;
     bool heard;    /* bytes arrived */
     bool refused;  /* another attempt would fail too */

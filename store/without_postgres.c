@@ -19,11 +19,6 @@ static bool open_url(struct store *store)
                                "for example Debian's package");
 }
 
-static void disconnect(struct store *store)
-{
-    (void)store;
-}
-
 static const char *const parameters[] = {NULL};
 
 const struct backend backend_postgres = {.scheme = "postgres",
@@ -32,5 +27,4 @@ const struct backend backend_postgres = {.scheme = "postgres",
                                          .network = true,
                                          .parameters = parameters,
                                          .knows = knows,
-                                         .open = open_url,
-                                         .disconnect = disconnect};
+                                         .open = open_url};

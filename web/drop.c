@@ -18,7 +18,7 @@
 static struct drop {
     struct evaluation ev;        /* only its records are used, not its pipe */
     struct truth all;            /* distinct keys of the file */
-    struct eval_request request; /* defaults */
+    struct options request; /* defaults */
     struct candidates list;
     struct entrants entrants;
     struct growth growth;

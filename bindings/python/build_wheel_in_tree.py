@@ -24,7 +24,7 @@ import zipfile
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 TREE = (ROOT / "lib" / "filter" / "list.h").is_file()
-PACKAGE = ("__init__.py", "_ready_made.py", "_weir.pyi", "py.typed", "scrapy.py")
+PACKAGE = ("__init__.py", "_ready_made.py", "_support.py", "_weir.pyi", "py.typed", "scrapy.py")
 NEEDED = ("libxxhash", "libsodium", "libutf8proc")
 NAME = "weir_filters"  # on PyPI, where weir is another project
 NEWER = {  # files for newer processors, which the library selects at run time

@@ -44,19 +44,16 @@ static bool is_sketch(const char *spec)
            weir_find_algorithm(WEIR_KIND_SKETCH, spec);
 }
 
-/* A result larger than the maximum blob is rejected when it is opened. */
-static struct weir_options options_of(sqlite3_context *context)
+/* The maximum size of a blob. */
+static size_t max_blob(sqlite3_context *context)
 {
-    sqlite3 *db = sqlite3_context_db_handle(context);
-    int limit = sqlite3_limit(db, SQLITE_LIMIT_LENGTH, -1);
-
-    return (struct weir_options){.size = sizeof(struct weir_options), .max_bytes = (uint64_t)limit};
+    return (size_t)sqlite3_limit(sqlite3_context_db_handle(context), SQLITE_LIMIT_LENGTH, -1);
 }
 
 static bool open_agg(sqlite3_context *context, struct agg *a)
 {
     const char *spec = a->spec ? a->spec : AGG_DEFAULT;
-    struct weir_options options = options_of(context);
+    struct weir_options options = {.size = sizeof options, .max_bytes = max_blob(context)};
     struct weir_error error;
     enum weir_status status;
 
@@ -112,36 +109,18 @@ static void step(sqlite3_context *context, int n, sqlite3_value **values)
         give_up(context, a, error.text);
 }
 
-/* Allocate the blob, which SQLite frees. */
-static void *new_blob(sqlite3_context *context, size_t size)
+/* Return a filter or a sketch as a blob, which SQLite frees. */
+static void return_saved(sqlite3_context *context, const weir_filter *w, const weir_sketch *sketch)
 {
-    int limit = sqlite3_limit(sqlite3_context_db_handle(context), SQLITE_LIMIT_LENGTH, -1);
-    void *data = size <= (size_t)limit ? sqlite3_malloc64(size) : NULL;
+    size_t size = w ? weir_saved_size(w) : weir_sketch_saved_size(sketch);
+    void *data = size <= max_blob(context) ? sqlite3_malloc64(size) : NULL;
 
-    if (size > (size_t)limit)
+    if (size > max_blob(context))
         sqlite3_result_error_toobig(context);
     else if (!data)
         sqlite3_result_error_nomem(context);
-    return data;
-}
-
-static void return_sketch(sqlite3_context *context, const weir_sketch *sketch)
-{
-    size_t size = weir_sketch_saved_size(sketch);
-    void *data = new_blob(context, size);
-
-    if (data && weir_sketch_save_buffer(sketch, data, size, NULL) == size)
-        sqlite3_result_blob64(context, data, size, sqlite3_free);
-    else
-        sqlite3_free(data);
-}
-
-static void return_filter(sqlite3_context *context, const weir_filter *w)
-{
-    size_t size = weir_saved_size(w);
-    void *data = new_blob(context, size);
-
-    if (data && weir_save_buffer(w, data, size, NULL) == size)
+    else if ((w ? weir_save_buffer(w, data, size, NULL)
+                : weir_sketch_save_buffer(sketch, data, size, NULL)) == size)
         sqlite3_result_blob64(context, data, size, sqlite3_free);
     else
         sqlite3_free(data);
@@ -158,7 +137,7 @@ static void return_built(sqlite3_context *context, struct agg *a)
         give_up(context, a, error.text);
         return;
     }
-    return_filter(context, w);
+    return_saved(context, w, NULL);
     weir_close(w);
 }
 
@@ -173,7 +152,7 @@ static void finish(sqlite3_context *context)
         a = &none;
     if (!a->failed && (a->begun || open_agg(context, a))) {
         if (a->sketch)
-            return_sketch(context, a->sketch);
+            return_saved(context, NULL, a->sketch);
         else
             return_built(context, a);
     }
@@ -189,46 +168,42 @@ struct merging {
     weir_sketch *sketch;
 };
 
-static bool merge_filter(struct merging *m, struct weir_bytes blob, struct weir_error *error)
+/* The filter in a blob, after any notes. NULL with a message. */
+static weir_filter *load_filter(struct weir_bytes blob, struct weir_error *error)
 {
     const uint8_t *at = blob.data;
     struct weir_part part;
     weir_filter *w = NULL;
-    bool ok;
 
-    for (size_t left = blob.size; left > 0 && !w; at += part.size, left -= part.size) {
+    for (size_t left = blob.size; left > 0; at += part.size, left -= part.size) {
         if (weir_part_head(at, left, &part, sizeof part, error) != WEIR_OK)
-            return false;
-        if (part.kind == WEIR_PART_FILTER &&
-            weir_load_buffer(&w, at, left, NULL, NULL, error) != WEIR_OK)
-            return false;
+            return NULL;
+        if (part.kind == WEIR_PART_FILTER)
+            return weir_load_buffer(&w, at, left, NULL, NULL, error) == WEIR_OK ? w : NULL;
     }
-    if (!w) {
-        strcpy(error->text, "the blob contains no filter; make filters with weir_agg()");
-        return false;
-    }
-    if (!m->filter && !m->sketch) {
-        m->filter = w;
-        return true;
-    }
-    if (m->sketch)
-        strcpy(error->text, "a filter cannot be merged with a sketch");
-    ok = m->filter && weir_merge(m->filter, w, error) == WEIR_OK;
-    weir_close(w);
-    return ok;
+    strcpy(error->text, "the blob contains no filter; make filters with weir_agg()");
+    return NULL;
 }
 
-static bool merge_sketch(struct merging *m, weir_sketch *s, struct weir_error *error)
+/* Add a filter or a sketch, which is closed or becomes the union. */
+static bool merge_one(struct merging *m, weir_filter *w, weir_sketch *s, struct weir_error *error)
 {
-    bool ok;
+    bool ok = false;
 
     if (!m->filter && !m->sketch) {
+        m->filter = w;
         m->sketch = s;
         return true;
     }
-    if (m->filter)
+    if (w && m->sketch)
+        strcpy(error->text, "a filter cannot be merged with a sketch");
+    else if (w)
+        ok = weir_merge(m->filter, w, error) == WEIR_OK;
+    else if (m->filter)
         strcpy(error->text, "a sketch cannot be merged with a filter");
-    ok = m->sketch && weir_sketch_merge(m->sketch, s, error) == WEIR_OK;
+    else
+        ok = weir_sketch_merge(m->sketch, s, error) == WEIR_OK;
+    weir_close(w);
     weir_sketch_close(s);
     return ok;
 }
@@ -239,6 +214,7 @@ static void merge_step(sqlite3_context *context, int n, sqlite3_value **values)
     struct weir_error error;
     struct weir_bytes blob;
     weir_sketch *sketch;
+    weir_filter *w;
 
     if (!m) {
         sqlite3_result_error_nomem(context);
@@ -250,7 +226,8 @@ static void merge_step(sqlite3_context *context, int n, sqlite3_value **values)
     m->failed = sqlite3_value_type(values[0]) != SQLITE_BLOB || !sql_keys_as_given(blob, &error);
     if (!m->failed) {
         sketch = sql_load_sketch(blob, &error);
-        m->failed = sketch ? !merge_sketch(m, sketch, &error) : !merge_filter(m, blob, &error);
+        w = sketch ? NULL : load_filter(blob, &error);
+        m->failed = (!sketch && !w) || !merge_one(m, w, sketch, &error);
     }
     if (m->failed)
         sql_fail(context, "weir_merge", error.text);
@@ -263,10 +240,8 @@ static void merge_finish(sqlite3_context *context)
 
     if (!m)
         return;
-    if (!m->failed && m->filter)
-        return_filter(context, m->filter);
-    else if (!m->failed && m->sketch)
-        return_sketch(context, m->sketch);
+    if (!m->failed && (m->filter || m->sketch))
+        return_saved(context, m->filter, m->sketch);
     weir_close(m->filter);
     weir_sketch_close(m->sketch);
     *m = (struct merging){.failed = true};

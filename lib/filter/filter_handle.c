@@ -35,27 +35,6 @@ static void begin(struct handle *handle, const void *planned)
     w->stride = shape_stride(&p->shape);
 }
 
-static void copy(struct handle *to, const struct handle *from)
-{
-    weir_filter *w = (weir_filter *)to;
-    const weir_filter *of = (const weir_filter *)from;
-
-    w->observed = of->observed;
-    w->seen = of->seen;
-    w->sample = of->sample;
-    memcpy(w->reg, of->reg, sizeof w->reg);
-}
-
-static void reset(struct handle *handle)
-{
-    weir_filter *w = (weir_filter *)handle;
-
-    w->observed = 0;
-    w->seen = 0;
-    w->sample.n = 0;
-    memset(w->reg, 0, sizeof w->reg);
-}
-
 static enum weir_status check_merge(const struct handle *into, const struct handle *from,
                                     struct weir_error *error)
 {
@@ -147,7 +126,7 @@ enum weir_status weir_grow(weir_filter **out, const weir_filter *w, uint32_t tim
     struct handle *grown = handle_new(&filter_kind, &p, &w->handle.memory, false);
     if (!grown)
         return handle_no_memory(&filter_kind, &p, &w->handle.memory, error);
-    copy(grown, &w->handle);
+    handle_copy_state(grown, &w->handle);
     w->ops->grow((weir_filter *)grown, w);
     *out = (weir_filter *)grown;
     return WEIR_OK;
@@ -249,6 +228,8 @@ const struct handle_kind filter_kind = {
     .grammar = &filter_grammar,
     .parts = {WEIR_PART_FILTER, WEIR_PART_FILTER},
     .record = offsetof(weir_filter, config),
+    .state = offsetof(weir_filter, observed),
+    .state_size = sizeof(weir_filter) - offsetof(weir_filter, observed),
     HANDLE_FUNCTIONS,
     .load_words = load_words,
     .is_possible = is_possible,

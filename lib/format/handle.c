@@ -84,10 +84,19 @@ void handle_use_sparse(struct handle *handle, size_t n)
 
 /* ---- clone, clear, merge ---- */
 
+void handle_copy_state(struct handle *to, const struct handle *from)
+{
+    const struct handle_kind *kind = to->kind;
+
+    memcpy((char *)to + kind->state, (const char *)from + kind->state, kind->state_size);
+    if (kind->copy)
+        kind->copy(to, from);
+}
+
 void handle_copy(struct handle *to, const struct handle *from)
 {
     memory_copy(to->data, from->data, from->size);
-    to->kind->copy(to, from);
+    handle_copy_state(to, from);
 }
 
 struct handle *handle_clone(const struct handle *handle, struct weir_error *error)
@@ -112,7 +121,9 @@ void handle_clear(struct handle *handle)
     handle->is_used = false;
     handle_use(handle, SIZE_MAX);
     memset(handle->data, 0, (size_t)handle->size);
-    handle->kind->reset(handle);
+    memset((char *)handle + handle->kind->state, 0, handle->kind->state_size);
+    if (handle->kind->reset)
+        handle->kind->reset(handle);
 }
 
 enum weir_status handle_check_alike(const struct handle *into, const struct handle *from,

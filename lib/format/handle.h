@@ -47,6 +47,7 @@ struct handle_kind {
     const struct grammar *grammar; /* its specs are read into a record */
     uint32_t parts[2];             /* the kinds of parts that it is saved as */
     size_t record;                 /* offset of the record in the handle */
+    size_t state, state_size; /* of plain state in the handle: copied, and zeroed by clearing */
 
     /* The size of a handle for a complete record. */
     struct handle_size (*size)(const void *record);
@@ -54,7 +55,7 @@ struct handle_kind {
     /* Fill in a new handle; the data is zero. */
     void (*begin)(struct handle *handle, const void *record);
 
-    /* Copy, or reset to that of a new handle, all state but the data. */
+    /* Copy, or reset to that of a new handle, what is neither plain state nor data; or NULL. */
     void (*copy)(struct handle *to, const struct handle *from);
     void (*reset)(struct handle *handle);
 
@@ -85,8 +86,8 @@ struct handle_kind {
 
 /* The functions that every kind has, by these names. */
 #define HANDLE_FUNCTIONS                                                                           \
-    .size = size_of, .begin = begin, .copy = copy, .reset = reset, .check_merge = check_merge,     \
-    .merge = merge, .save_words = save_words, .fits = fits
+    .size = size_of, .begin = begin, .check_merge = check_merge, .merge = merge,                   \
+    .save_words = save_words, .fits = fits
 
 /* The record of an open handle. */
 static inline const void *handle_record(const struct handle *handle)
@@ -141,8 +142,9 @@ static inline void handle_check_keys(uint64_t hash, uint64_t seed, const struct 
 
 struct handle *handle_clone(const struct handle *handle, struct weir_error *error);
 
-/* Copy the state of a handle to another of the same spec. */
+/* Copy a handle to another of the same spec, or all of it but the data. */
 void handle_copy(struct handle *to, const struct handle *from);
+void handle_copy_state(struct handle *to, const struct handle *from);
 
 void handle_clear(struct handle *handle);
 

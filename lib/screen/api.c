@@ -38,22 +38,9 @@ static void begin(struct handle *handle, const void *config)
         s->area[i] = (struct cells){at, c->shape.area[i].cells, (uint32_t)c->shape.area[i].width};
 }
 
-static void copy(struct handle *handle, const struct handle *from)
-{
-    weir_screen *s = (weir_screen *)handle;
-    const weir_screen *of = (const weir_screen *)from;
-
-    s->count = of->count;
-    s->now = of->now;
-}
-
 static void reset(struct handle *handle)
 {
-    weir_screen *s = (weir_screen *)handle;
-
-    s->count = (struct screen_counts){0};
-    s->now = 0;
-    s->attached = NULL;
+    ((weir_screen *)handle)->attached = NULL;
 }
 
 static enum weir_status check_merge(const struct handle *into, const struct handle *from,
@@ -151,7 +138,10 @@ const struct handle_kind screen_kind = {
     .grammar = &screen_grammar,
     .parts = {WEIR_PART_SCREEN, WEIR_PART_SCREEN},
     .record = offsetof(weir_screen, config),
+    .state = offsetof(weir_screen, count),
+    .state_size = offsetof(weir_screen, attached) - offsetof(weir_screen, count),
     HANDLE_FUNCTIONS,
+    .reset = reset,
     .load_words = load_words,
     .is_possible = is_possible,
 };

@@ -42,9 +42,6 @@ static void copy(struct handle *handle, const struct handle *from)
     weir_sketch *s = (weir_sketch *)handle;
     const weir_sketch *of = (const weir_sketch *)from;
 
-    s->total = of->total;
-    s->weight = of->weight;
-    s->age = of->age;
     memcpy(sketch_own(s), sketch_own(of), s->ops->own);
     s->ops->lay(s);
 }
@@ -53,7 +50,6 @@ static void reset(struct handle *handle)
 {
     weir_sketch *s = (weir_sketch *)handle;
 
-    s->total = 0;
     memset(sketch_own(s), 0, s->ops->own);
     s->ops->lay(s);
     fade_begin(s);
@@ -175,7 +171,11 @@ const struct handle_kind sketch_kind = {
     .grammar = &sketch_grammar,
     .parts = {WEIR_PART_COUNTS, WEIR_PART_TOP},
     .record = offsetof(weir_sketch, config),
+    .state = offsetof(weir_sketch, total),
+    .state_size = sizeof(weir_sketch) - offsetof(weir_sketch, total),
     HANDLE_FUNCTIONS,
+    .copy = copy,
+    .reset = reset,
     .put = put_cells,
     .is_part = is_part,
     .load = load,

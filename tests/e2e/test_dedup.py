@@ -177,11 +177,6 @@ def test_json_numbers_are_keys_as_written():
     assert dedup(text, "--jsonl", "-k", "/k").splitlines() == expected
 
 
-def test_a_state_contains_how_json_numbers_became_keys(here):
-    run("dedup", "--jsonl", "-k", "/k", "--state", "s", input='{"k":1}\n')
-    assert b"records=--jsonl (numbers as written) -k /k\n" in (here / "s").read_bytes()
-
-
 def test_json_numbers_of_any_size_are_accepted_elsewhere_in_the_record():
     text = '{"id":1,"h":18446744073709551615}\n{"h":1e400,"id":2}\n{"h":-1e-400,"id":1}\n'
     assert dedup(text, "--jsonl", "-k", "/id") == "".join(text.splitlines(True)[:2])

@@ -64,7 +64,7 @@ def test_a_name_without_a_folder(filled, tmp_path, monkeypatch):
 def test_errors_of_the_system_are_oserrors(filled, tmp_path):
     with pytest.raises(FileNotFoundError) as caught:
         weir.Filter.load(tmp_path / "none")
-    assert caught.value.filename == tmp_path / "none"
+    assert caught.value.filename == str(tmp_path / "none")
     with pytest.raises(FileNotFoundError):
         filled.save(tmp_path / "no" / "folder")
     with pytest.raises(OSError, match="No space"):

@@ -44,7 +44,7 @@ struct command {
     const char *operands; /* for the usage line */
     const char *does;     /* one line */
     unsigned takes;
-    int (*run)(const struct options *o);
+    int (*run)(struct options *o);
     const char *examples; /* lines of help before the options; may be NULL */
 };
 
@@ -55,18 +55,28 @@ const struct command *command_at(unsigned i); /* NULL after the last */
 /* Report an unknown command and suggest the closest one. Returns EXIT_ERROR. */
 int command_reject(const char *name);
 
-/* A row of the option table. The value goes to `read`, or to the member at `offset`: as one of the
- * words of `takes`, as a number, as text, or as true. */
+/* How a value is stored at `offset` in struct options. */
+enum value_kind {
+    VALUE_TEXT,   /* const char * */
+    VALUE_SWITCH, /* bool */
+    VALUE_WORD,   /* unsigned: the index of the word in `takes` ("stop|pass|drop"), plus `least` */
+    VALUE_NUMBER, /* uint32_t, from `least` to `most`; also of the next three */
+    VALUE_SIZE,   /* uint64_t, bytes */
+    VALUE_TIME,   /* double, seconds */
+    VALUE_RATE    /* double */
+};
+
+/* A row of the option table. */
 struct option_row {
     const char *name;
     char letter;       /* 0: none */
     const char *takes; /* name of the value in help; NULL: a switch */
     unsigned who;      /* TAKES_... of the commands that have it */
     const char *help;
-    bool (*read)(struct options *o, const char *value); /* NULL: store at `offset` */
-    bool is_word;         /* the index of the word in takes ("stop|pass|drop") */
-    uint32_t max;         /* a number from 1 to max, if max is not 0 */
-    size_t offset;        /* in struct options */
+    bool (*read)(struct options *o, const char *value); /* NULL: as `kind` says */
+    enum value_kind kind;
+    size_t offset;
+    double least, most;
     const char *expected; /* for the message on an invalid value, if `takes` is not enough */
     unsigned without;     /* TAKES_... of commands with a row of their own */
     bool repeats;         /* may be given several times: read() joins or collects the values */

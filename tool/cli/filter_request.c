@@ -3,8 +3,10 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/random.h>
 
 #include "cli/messages.h"
+#include "cli/units.h"
 
 bool request_anything(const struct filter_request *w)
 {
@@ -19,6 +21,13 @@ bool request_sets(const struct filter_request *w, const char *parameter)
         if (strncmp(w->set[i], parameter, n) == 0 && w->set[i][n] == '=')
             return true;
     return false;
+}
+
+bool request_seed(const struct filter_request *w, uint64_t *seed)
+{
+    return (w->seed ? read_whole(w->seed, seed)
+                    : getrandom(seed, sizeof *seed, 0) == sizeof *seed) ||
+           reject("--seed %s: not a number from 0 to 18446744073709551615", w->seed ? w->seed : "");
 }
 
 void request_add(struct filter_request *w, char text[PARAMETER_MAX], const char *parameter,

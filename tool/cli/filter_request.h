@@ -25,6 +25,9 @@ bool request_anything(const struct filter_request *w);
 /* Is this parameter among those of --set? */
 bool request_sets(const struct filter_request *w, const char *parameter);
 
+/* The seed, or a random one. False after a message. */
+bool request_seed(const struct filter_request *w, uint64_t *seed);
+
 /* Add a parameter; the caller owns its text. The library rejects truncated parameters. */
 void request_add(struct filter_request *w, char text[PARAMETER_MAX], const char *parameter,
                  const char *value);

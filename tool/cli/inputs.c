@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 /* ---- files ---- */
@@ -73,6 +72,20 @@ ssize_t read_at(int fd, void *bytes, size_t size, uint64_t offset)
     return (ssize_t)got;
 }
 
+bool write_all(int fd, const void *bytes, size_t size)
+{
+    const char *at = bytes, *end = at + size;
+
+    while (at < end) {
+        ssize_t n = write(fd, at, (size_t)(end - at));
+
+        if (n < 0 && errno != EINTR)
+            return false;
+        at += n > 0 ? n : 0;
+    }
+    return true;
+}
+
 /* ---- records ---- */
 
 static size_t count_fields(const struct records *r)
@@ -134,52 +147,44 @@ struct records records_of_keys(const struct records *r)
     return keys;
 }
 
-static void describe_parts(const struct records *r, char text[40])
+/* The options that change how keys are compared, each with a blank before it. */
+static void describe_options(const struct records *r, char *text, size_t size)
 {
-    static const char *const options[] = {"", " --parts paragraph", " --parts line", ""};
+    static const char *const parts[] = {"", " --parts paragraph", " --parts line",
+                                        " --parts ngram --shingle "};
+    int n =
+        snprintf(text, size, "%s%s%s%s%s%s%s", r->cidr ? " --cidr" : "",
+                 r->key_as ? " --key-as " : "", r->key_as ? r->key_as : "",
+                 r->ignore_case ? " --ignore-case" : "", r->ignore_space ? " --ignore-space" : "",
+                 r->keep_cr && !r->nul ? " --keep-cr" : "", parts[r->parts]);
 
-    if (r->parts == PARTS_NGRAM)
-        snprintf(text, 40, " --parts ngram --shingle %u", r->gram);
-    else
-        strcpy(text, options[r->parts]);
+    if (r->parts == PARTS_NGRAM && (size_t)n < size)
+        snprintf(text + n, size - (size_t)n, "%u", r->gram);
 }
 
 void records_describe_keys(const struct records *r, char *text, size_t size)
 {
-    char fields[32] = "", parts[40];
-
-    describe_parts(r, parts);
+    size_t n = 0;
 
     if (records_have_fields(r))
-        snprintf(fields, sizeof fields, " %zu fields", count_fields(r));
-    snprintf(text, size, "%s%s%s%s%s%s%s%s", fields, r->cidr ? " --cidr" : "",
-             r->key_as ? " --key-as " : "", r->key_as ? r->key_as : "",
-             r->ignore_case ? " --ignore-case" : "", r->ignore_space ? " --ignore-space" : "",
-             r->keep_cr && !r->nul ? " --keep-cr" : "", parts);
+        n = (size_t)snprintf(text, size, " %zu fields", count_fields(r));
+    describe_options(r, text + n, size - n);
     memmove(text, text + (*text == ' '), strlen(text + (*text == ' ')) + 1);
-}
-
-/* Marks states whose JSON numbers are keys by their text. States without the mark compared values.
- */
-static const char *number_keys(const struct records *r)
-{
-    return r->format == FORMAT_JSONL && r->key ? " (numbers as written)" : "";
 }
 
 void records_describe(const struct records *r, char *text, size_t size)
 {
     static const char *const names[] = {"lines", "--csv", "--tsv", "--jsonl", "lines"};
-    char delimiter[8] = "", parts[40];
+    char delimiter[8] = "";
 
-    describe_parts(r, parts);
     if (r->format == FORMAT_DELIMITED || (r->format == FORMAT_CSV && r->delimiter != ','))
         snprintf(delimiter, sizeof delimiter, " -d %c", r->delimiter);
-    snprintf(text, size, "%s%s%s%s%s%s%s%s%s%s%s%s%s%s%s%s%s%s%s%s", names[r->format],
-             number_keys(r), r->nul ? " -z" : "", delimiter, r->header ? " --header" : "",
-             r->key ? " -k " : "", r->key ? r->key : "", r->importance ? " -i " : "",
-             r->importance ? r->importance : "", r->ttl ? " --ttl " : "", r->ttl ? r->ttl : "",
-             r->time.field ? " --time " : "", r->time.field ? r->time.field : "",
-             r->cidr ? " --cidr" : "", r->key_as ? " --key-as " : "", r->key_as ? r->key_as : "",
-             r->ignore_case ? " --ignore-case" : "", r->ignore_space ? " --ignore-space" : "",
-             r->keep_cr && !r->nul ? " --keep-cr" : "", parts);
+    size_t n = (size_t)snprintf(
+        text, size, "%s%s%s%s%s%s%s%s%s%s%s%s", names[r->format], r->nul ? " -z" : "", delimiter,
+        r->header ? " --header" : "", r->key ? " -k " : "", r->key ? r->key : "",
+        r->importance ? " -i " : "", r->importance ? r->importance : "", r->ttl ? " --ttl " : "",
+        r->ttl ? r->ttl : "", r->time.field ? " --time " : "", r->time.field ? r->time.field : "");
+
+    if (n < size)
+        describe_options(r, text + n, size - n);
 }

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 
 /* ---- files ---- */
@@ -32,6 +33,14 @@ uint64_t inputs_size(char *const *files, uint32_t count);
 /* pread() until `size` bytes are read. Returns fewer only at the end of the file; -1 and errno if
  * it failed. */
 ssize_t read_at(int fd, void *bytes, size_t size, uint64_t offset);
+
+/* write() until everything is written. False and errno if it failed. */
+bool write_all(int fd, const void *bytes, size_t size);
+
+static inline bool same_file(const struct stat *a, const struct stat *b)
+{
+    return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
 
 /* ---- records ---- */
 

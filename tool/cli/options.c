@@ -68,21 +68,42 @@ static bool read_word(const char *words, const char *value, unsigned *number)
     return false;
 }
 
+static bool is_within(const struct option_row *row, double value)
+{
+    return value >= row->least && value <= row->most;
+}
+
 static bool read_value(struct options *o, const struct option_row *row, const char *value)
 {
     void *at = (char *)o + row->offset;
+    uint64_t whole = 0;
 
     if (row->read)
         return row->read(o, value);
-    if (row->is_word)
-        return read_word(row->takes, value, at);
-    if (row->max)
-        return read_number(value, at, row->max);
-    if (row->takes)
-        *(const char **)at = value;
-    else
+    switch (row->kind) {
+    case VALUE_SWITCH:
         *(bool *)at = true;
-    return true;
+        return true;
+    case VALUE_WORD:
+        if (!read_word(row->takes, value, at))
+            return false;
+        *(unsigned *)at += (unsigned)row->least;
+        return true;
+    case VALUE_NUMBER:
+        if (!read_whole(value, &whole) || !is_within(row, (double)whole))
+            return false;
+        *(uint32_t *)at = (uint32_t)whole;
+        return true;
+    case VALUE_SIZE:
+        return read_size(value, at) && is_within(row, (double)*(uint64_t *)at);
+    case VALUE_TIME:
+        return read_seconds(value, at) && is_within(row, *(double *)at);
+    case VALUE_RATE:
+        return read_rate(value, at) && is_within(row, *(double *)at);
+    default:
+        *(const char **)at = value;
+        return true;
+    }
 }
 
 static int set_option(struct options *o, const struct option_row *row, const char *value,

@@ -82,6 +82,12 @@ struct options {
     int behind; /* operands after "--"; -1 if there is no "--" */
 };
 
+/* The operands from this one on, as files to read. */
+static inline struct inputs options_inputs(const struct options *o, int from)
+{
+    return (struct inputs){o->operand + from, (uint32_t)(o->operands - from)};
+}
+
 /* Parse the words after the command name. Returns 0, or the exit status after a message. Prints the
  * help and sets *done if --help is given. */
 int options_read(struct options *o, int argc, char **argv, bool *done);

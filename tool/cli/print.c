@@ -222,6 +222,14 @@ json_t *json_with(json_t *object, const char *name, json_t *value)
     return NULL;
 }
 
+json_t *json_appended(json_t *array, json_t *value)
+{
+    if (json_array_append_new(array, value) == 0)
+        return array;
+    json_decref(array);
+    return NULL;
+}
+
 /* ---- printing ---- */
 
 bool json_print(json_t *value, size_t flags)

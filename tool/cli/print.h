@@ -64,6 +64,9 @@ json_t *utf8_string(const char *name);
 /* Add a member. Returns NULL and frees both if memory is exhausted or one is NULL. */
 json_t *json_with(json_t *object, const char *name, json_t *value);
 
+/* Append to an array; as json_with(). */
+json_t *json_appended(json_t *array, json_t *value);
+
 /* Print a document, real numbers with 6 digits, and free it. NULL is reported as out of memory.
  * False after a message. */
 bool json_print(json_t *value, size_t flags);

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "cli/messages.h"
+
 static int wake[2] = {-1, -1};
 static volatile sig_atomic_t caught, reopen;
 static void (*at_end)(void);
@@ -21,26 +23,18 @@ static void take(int signal)
     errno = saved;
 }
 
-static bool watch(int signal, int flags)
-{
-    struct sigaction action = {.sa_handler = take, .sa_flags = flags | SA_RESTART};
-
-    sigemptyset(&action.sa_mask);
-    return sigaction(signal, &action, NULL) == 0;
-}
-
 static void take_reopen(int signal)
 {
     (void)signal;
     reopen = 1;
 }
 
-static bool watch_reopen(void)
+static bool watch(int signal, void (*handler)(int), int flags)
 {
-    struct sigaction action = {.sa_handler = take_reopen, .sa_flags = SA_RESTART};
+    struct sigaction action = {.sa_handler = handler, .sa_flags = flags | SA_RESTART};
 
     sigemptyset(&action.sa_mask);
-    return sigaction(SIGUSR1, &action, NULL) == 0;
+    return sigaction(signal, &action, NULL) == 0;
 }
 
 /* nohup ignores SIGHUP. A shell and the kernel both send it when a terminal closes, so a second one
@@ -50,15 +44,17 @@ static bool watch_hangup(void)
     struct sigaction before;
 
     return sigaction(SIGHUP, NULL, &before) == 0 &&
-           (before.sa_handler == SIG_IGN || watch(SIGHUP, 0));
+           (before.sa_handler == SIG_IGN || watch(SIGHUP, take, 0));
 }
 
 bool signals_watch(void)
 {
     if (wake[0] >= 0)
         return true;
-    return pipe2(wake, O_CLOEXEC | O_NONBLOCK) == 0 && watch(SIGINT, (int)SA_RESETHAND) &&
-           watch(SIGTERM, (int)SA_RESETHAND) && watch_hangup() && watch_reopen();
+    return (pipe2(wake, O_CLOEXEC | O_NONBLOCK) == 0 && watch(SIGINT, take, (int)SA_RESETHAND) &&
+            watch(SIGTERM, take, (int)SA_RESETHAND) && watch_hangup() &&
+            watch(SIGUSR1, take_reopen, 0)) ||
+           reject("not enough memory or file descriptors");
 }
 
 int signals_caught(void)

@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-bool signals_watch(void);
+bool signals_watch(void); /* false after a message */
 int signals_caught(void); /* the signal, or 0 */
 
 /* Has SIGUSR1 arrived since the last call of signals_reopened()? It wakes no waiting thread. */

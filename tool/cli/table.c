@@ -18,55 +18,52 @@
 
 /* ---- cells ---- */
 
-static const void *cell(const struct table *t, size_t row, size_t column)
-{
-    return (const char *)t->row + row * t->size + t->column[column].offset;
-}
-
-/* The text of a cell; NULL if it is empty. */
-static const char *text_of(const struct table *t, size_t row, size_t column)
-{
-    const void *at = cell(t, row, column);
-    const char *text = t->column[column].kind == COLUMN_CHARS ? at : *(const char *const *)at;
-
-    return text && *text ? text : NULL;
-}
+struct cell {
+    bool none, is_text, is_real;
+    const char *text;
+    double real;
+    uint64_t whole;
+};
 
 static bool is_text(const struct table *t, size_t column)
 {
     return t->column[column].kind == COLUMN_TEXT || t->column[column].kind == COLUMN_CHARS;
 }
 
-static bool is_real(const struct table *t, size_t column)
+static struct cell read_cell(const struct table *t, size_t row, size_t column)
 {
-    return t->column[column].kind == COLUMN_NUMBER || t->column[column].kind == COLUMN_RATE;
-}
+    enum column_kind kind = t->column[column].kind;
+    const void *at = (const char *)t->row + row * t->size + t->column[column].offset;
+    struct cell c = {.is_text = is_text(t, column),
+                     .is_real = kind == COLUMN_NUMBER || kind == COLUMN_RATE};
 
-static bool is_none(const struct table *t, size_t row, size_t column)
-{
-    if (is_text(t, column))
-        return !text_of(t, row, column);
-    return is_real(t, column) && isnan(*(const double *)cell(t, row, column));
+    if (c.is_text)
+        c.text = kind == COLUMN_CHARS ? at : *(const char *const *)at;
+    else if (c.is_real)
+        c.real = *(const double *)at;
+    else
+        c.whole = *(const uint64_t *)at;
+    c.none = c.is_text ? !c.text || !*c.text : isnan(c.real);
+    return c;
 }
 
 bool table_is_empty(const struct table *t, size_t column)
 {
     for (size_t row = 0; row < t->rows; row++)
-        if (!is_none(t, row, column))
+        if (!read_cell(t, row, column).none)
             return false;
     return true;
 }
 
 int table_show(const struct table *t, size_t row, size_t column, int digits, char text[CELL_MAX])
 {
-    if (is_none(t, row, column))
-        return snprintf(text, CELL_MAX, "-");
-    if (is_text(t, column))
-        return snprintf(text, CELL_MAX, "%s", text_of(t, row, column));
-    if (!is_real(t, column))
-        return snprintf(text, CELL_MAX, "%llu",
-                        (unsigned long long)*(const uint64_t *)cell(t, row, column));
-    return snprintf(text, CELL_MAX, "%.*g", digits, *(const double *)cell(t, row, column));
+    struct cell c = read_cell(t, row, column);
+
+    if (c.none || c.is_text)
+        return snprintf(text, CELL_MAX, "%s", c.none ? "-" : c.text);
+    if (c.is_real)
+        return snprintf(text, CELL_MAX, "%.*g", digits, c.real);
+    return snprintf(text, CELL_MAX, "%llu", (unsigned long long)c.whole);
 }
 
 /* ---- TSV ---- */
@@ -117,36 +114,20 @@ static int show_plain(double number, char text[CELL_MAX])
     return snprintf(text, CELL_MAX, "%.*g", TABLE_DIGITS, number);
 }
 
-static int show_aligned(const struct table *t, size_t row, size_t column, char text[CELL_MAX])
-{
-    const void *at = cell(t, row, column);
-
-    if (is_none(t, row, column) || is_text(t, column))
-        return table_show(t, row, column, TABLE_DIGITS, text);
-    switch (t->column[column].kind) {
-    case COLUMN_BYTES:
-        return snprintf(text, CELL_MAX, "%s", show_bytes((double)*(const uint64_t *)at).text);
-    case COLUMN_RATE:
-        return show_percent(*(const double *)at, text);
-    case COLUMN_NUMBER:
-        return show_plain(*(const double *)at, text);
-    default:
-        return table_show(t, row, column, TABLE_DIGITS, text);
-    }
-}
-
-static int show_name(const struct table *t, size_t column, char text[CELL_MAX])
-{
-    const char *name = t->column[column].name;
-    size_t size = strlen(name) - (t->column[column].kind == COLUMN_BYTES ? strlen("_bytes") : 0);
-
-    return snprintf(text, CELL_MAX, "%.*s", (int)size, name);
-}
-
 /* Row -1 contains the column names. */
 static int show(const struct table *t, long row, size_t column, char text[CELL_MAX])
 {
-    return row < 0 ? show_name(t, column, text) : show_aligned(t, (size_t)row, column, text);
+    const struct table_column *of = &t->column[column];
+    int unit = of->kind == COLUMN_BYTES ? (int)strlen("_bytes") : 0;
+
+    if (row < 0)
+        return snprintf(text, CELL_MAX, "%.*s", (int)strlen(of->name) - unit, of->name);
+    struct cell c = read_cell(t, (size_t)row, column);
+    if (!c.none && of->kind == COLUMN_BYTES)
+        return snprintf(text, CELL_MAX, "%s", show_bytes((double)c.whole).text);
+    if (!c.none && c.is_real)
+        return (of->kind == COLUMN_RATE ? show_percent : show_plain)(c.real, text);
+    return table_show(t, (size_t)row, column, TABLE_DIGITS, text);
 }
 
 static size_t count_columns(const struct table *t)
@@ -245,14 +226,13 @@ static bool print_aligned(const struct table *t, bool wide)
 
 static json_t *value(const struct table *t, size_t row, size_t column)
 {
-    if (is_none(t, row, column))
+    struct cell c = read_cell(t, row, column);
+
+    if (c.none || (c.is_real && !isfinite(c.real))) /* JSON has no infinity */
         return json_null();
-    if (is_text(t, column))
-        return json_string(text_of(t, row, column));
-    if (!is_real(t, column))
-        return json_integer((json_int_t) * (const uint64_t *)cell(t, row, column));
-    double number = *(const double *)cell(t, row, column);
-    return isfinite(number) ? json_real(number) : json_null(); /* JSON has no infinity */
+    return c.is_text   ? json_string(c.text)
+           : c.is_real ? json_real(c.real)
+                       : json_integer((json_int_t)c.whole);
 }
 
 static json_t *object(const struct table *t, size_t row)
@@ -268,11 +248,8 @@ static bool print_json(const struct table *t)
 {
     json_t *all = json_array();
 
-    for (size_t row = 0; all && row < t->rows; row++)
-        if (json_array_append_new(all, object(t, row)) != 0) {
-            json_decref(all);
-            all = NULL;
-        }
+    for (size_t row = 0; row < t->rows; row++)
+        all = json_appended(all, object(t, row));
     return json_print(all, JSON_INDENT(1));
 }
 

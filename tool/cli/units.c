@@ -57,7 +57,8 @@ bool read_count(const char *word, uint64_t *out)
     return true;
 }
 
-bool read_real(const char *word, double *out)
+/* 1.1; not negative */
+static bool read_real(const char *word, double *out)
 {
     char *end;
 

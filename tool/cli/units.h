@@ -13,7 +13,6 @@ bool read_size(const char *word, uint64_t *bytes);                /* 64K, 1MB, 2
 bool read_count(const char *word, uint64_t *out);                 /* 500, 10k, 1M */
 bool read_seconds(const char *word, double *seconds);             /* 30s, 5m, 1h, 10ms */
 bool read_rate(const char *word, double *out);                    /* 0.3, 30%, 3/10; 0..1 */
-bool read_real(const char *word, double *out);                    /* 1.1; not negative */
 
 struct shown {
     char text[24];

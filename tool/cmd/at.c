@@ -25,6 +25,31 @@ static bool refuse(const struct at *a)
     return reject("%s", remote_failure(a->remote));
 }
 
+/* ---- the note of a file ---- */
+
+#define NOTE_HEAD "weir at 1\nconfig="
+
+size_t at_note(char *note, size_t size, const char *spec, const char *keys)
+{
+    return (size_t)snprintf(note, size, NOTE_HEAD "%s%s%s", spec, *keys ? "\nkeys=" : "", keys);
+}
+
+bool at_note_spec(const void *note, size_t size, char spec[WEIR_SPEC_MAX])
+{
+    size_t head = strlen(NOTE_HEAD), n;
+    const char *text = note;
+
+    if (size <= head || memcmp(text, NOTE_HEAD, head) != 0)
+        return false;
+    const char *end = memchr(text + head, '\n', size - head);
+    n = end ? (size_t)(end - text) - head : size - head;
+    if (n >= WEIR_SPEC_MAX)
+        return false;
+    memcpy(spec, text + head, n);
+    spec[n] = '\0';
+    return true;
+}
+
 /* ---- which filter ---- */
 
 /* Create it from the options. Another run may create it first; its filter is then used. */
@@ -103,7 +128,7 @@ bool at_connect(struct at *a, const struct options *o)
 
     *a = (struct at){.remote = NULL};
     if (!signals_watch())
-        return reject("not enough memory or file descriptors");
+        return false;
     a->remote = remote_open(o->at.url, &options, why, sizeof why);
     if (!a->remote)
         return reject("%s", why);
@@ -154,6 +179,15 @@ int at_run(struct at *a, struct run *r, bool ask, struct remote_settled *settled
     }
     remote_stop(a->remote); /* before the batches of commands in flight are freed */
     remoting_close(&remoting);
+    return status;
+}
+
+int at_once(const struct options *o, struct run *r, bool ask, struct tally *tally)
+{
+    struct at a;
+    int status = at_open(&a, o, false) ? at_run(&a, r, ask, NULL, tally) : EXIT_ERROR;
+
+    at_close(&a);
     return status;
 }
 
@@ -216,9 +250,7 @@ bool at_resume(const struct at *a, const struct options *o, struct run *r, struc
     n = strlen(s->keys);
     snprintf(s->keys + n, sizeof s->keys - n, " --at %s",
              remote_key(a->remote)); /* hosts may change */
-    r->save = path;
     r->save_anyway = true;
-    r->state = o->state;
     r->keys = s->keys;
     if (access(path, F_OK) != 0)
         return true;

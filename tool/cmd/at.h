@@ -9,10 +9,12 @@
 #define AT_NOT_ON_FULL                                                                             \
     "--on-full stop cannot be combined with --at; 'weir info --at' prints how full the filter is"
 
-/* The note of a file of weir save: this text, the spec of the whole filter, and "
- *
- * keys=" with the description of the keys, if there is one. */
-#define AT_NOTE_HEAD "weir at 1\nconfig="
+/* The note of a file of weir save, with the spec of the whole filter and the description of its
+ * keys, which may be empty. Returns its length. */
+size_t at_note(char *note, size_t size, const char *spec, const char *keys);
+
+/* The spec in such a note; false if it is another one. */
+bool at_note_spec(const void *note, size_t size, char spec[WEIR_SPEC_MAX]);
 
 struct at {
     struct remote *remote;
@@ -30,6 +32,9 @@ void at_close(struct at *a);
  * records, from at_resume(); or NULL. */
 int at_run(struct at *a, struct run *r, bool ask, struct remote_settled *settled,
            struct tally *tally);
+
+/* Open, run and close: for commands that create no filter and keep no state. */
+int at_once(const struct options *o, struct run *r, bool ask, struct tally *tally);
 
 /* Continue where the run of a state file stopped: its unanswered commands are settled first. False
  * after a message. */

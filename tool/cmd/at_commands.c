@@ -43,10 +43,8 @@ static enum weir_status write_shards(const void *what, weir_sink sink, void *int
     const struct at *a = what;
     struct remote_kept image = {.data = NULL};
     char note[WEIR_SPEC_MAX + WEIR_KEY_DESCRIPTION_MAX + 32];
-    const char *keys = a->filter.keys;
-    int n = snprintf(note, sizeof note, *keys ? AT_NOTE_HEAD "%s\nkeys=%s" : AT_NOTE_HEAD "%s",
-                     a->filter.spec, keys);
-    enum weir_status status = weir_part_write(WEIR_PART_NOTE, note, (size_t)n, sink, into, NULL);
+    size_t size = at_note(note, sizeof note, a->filter.spec, a->filter.keys);
+    enum weir_status status = weir_part_write(WEIR_PART_NOTE, note, size, sink, into, NULL);
 
     for (uint32_t i = 0; i < a->filter.shards && status == WEIR_OK; i++)
         status = write_shard(a, i, &image, sink, into);
@@ -54,7 +52,7 @@ static enum weir_status write_shards(const void *what, weir_sink sink, void *int
     return status;
 }
 
-int cmd_save(const struct options *o)
+int cmd_save(struct options *o)
 {
     struct at at = {.remote = NULL};
     bool good;
@@ -84,24 +82,6 @@ static void close_shards(struct image_loading *l)
     weir_shared_close(l->joined);
 }
 
-/* The note of 'weir save' about the whole filter. */
-static bool is_told(struct image_loading *l, const struct weir_part *note)
-{
-    size_t head = strlen(AT_NOTE_HEAD), size = note->body_size - head;
-    const char *spec = (const char *)note->body + head, *end;
-
-    if (note->kind != WEIR_PART_NOTE || note->body_size <= head ||
-        memcmp(note->body, AT_NOTE_HEAD, head) != 0)
-        return false;
-    end = memchr(spec, '\n', size);
-    size = end ? (size_t)(end - spec) : size;
-    if (size >= WEIR_SPEC_MAX)
-        return false;
-    memcpy(l->filter.spec, spec, size);
-    l->filter.spec[size] = '\0';
-    return true;
-}
-
 /* The spec of the whole filter; each shard has its share. */
 static bool describe(struct image_loading *l, const struct weir_part *first)
 {
@@ -110,7 +90,7 @@ static bool describe(struct image_loading *l, const struct weir_part *first)
     struct weir_error error;
 
     weir_config(l->w[0], shard, sizeof shard);
-    if (!is_told(l, first)) {
+    if (first->kind != WEIR_PART_NOTE || !at_note_spec(first->body, first->body_size, f->spec)) {
         if (weir_shared_join(&l->joined, l->w, f->shards, NULL, &error) != WEIR_OK)
             return reject("%s: %s", l->path, error.text);
         weir_shared_config(l->joined, f->spec, sizeof f->spec);
@@ -175,7 +155,7 @@ static bool bring(struct at *a, const struct image_loading *l)
            reject("%s", remote_failure(a->remote));
 }
 
-int cmd_load(const struct options *o)
+int cmd_load(struct options *o)
 {
     static struct image_loading l;
     struct at at = {.remote = NULL};
@@ -263,14 +243,10 @@ static bool print_data(const struct at *a, const struct server_row *rows, enum p
     struct remote_shard sum = sum_of(rows, a->filter.shards);
     json_t *all = json_of(&sum), *list = json_array();
 
-    for (uint32_t i = 0; list && i < a->filter.shards; i++) {
+    for (uint32_t i = 0; i < a->filter.shards; i++) {
         json_t *one = json_with(json_of(&rows[i].is), "shard", json_integer(i));
 
-        one = json_with(one, "node", utf8_string(rows[i].is.node));
-        if (json_array_append_new(list, one) != 0) {
-            json_decref(list);
-            list = NULL;
-        }
+        list = json_appended(list, json_with(one, "node", utf8_string(rows[i].is.node)));
     }
     if (format == PRINT_TSV) {
         json_decref(all);

@@ -55,7 +55,8 @@ static double mean_error(const struct error_point *from, const struct error_poin
     return fmin(e1 * sum / STEPS, e1);
 }
 
-void audit_measure(struct audit *a)
+/* Bring the sums up to date; no batch is under way. */
+static void measure(struct audit *a)
 {
     const struct verdict *v = &a->run->verdict;
     struct error_point now;
@@ -90,7 +91,7 @@ static double poisson_99(double mean)
 
 /* ---- inputs ---- */
 
-static bool same_file(const struct stat *st, const struct audited *f)
+static bool is_audited(const struct stat *st, const struct audited *f)
 {
     return S_ISREG(st->st_mode) && (uint64_t)st->st_dev == f->device &&
            (uint64_t)st->st_ino == f->inode;
@@ -129,7 +130,7 @@ static void add_digest(json_t *entry, const struct audited *f)
     uint64_t size = f->offset;
     struct stat st;
 
-    if (fd >= 0 && fstat(fd, &st) == 0 && same_file(&st, f) && magic_of_file(fd, &kind)) {
+    if (fd >= 0 && fstat(fd, &st) == 0 && is_audited(&st, f) && magic_of_file(fd, &kind)) {
         if (magic_is_packed(kind)) {
             size = (uint64_t)st.st_size;
             json_object_set_new(entry, "unpacked_bytes", json_integer((json_int_t)f->offset));
@@ -282,7 +283,7 @@ void audit_batch(struct audit *a, const struct batch *b, uint8_t passes)
     a->judged_new += n[WEIR_NEW];
     s->records += b->n;
     if (a->path && s->records - a->measured_at >= FEWEST + a->measured_at / GROWTH)
-        audit_measure(a);
+        measure(a);
 }
 
 static json_t *time_now(void)
@@ -443,7 +444,7 @@ bool audit_write(struct audit *a, const char *status)
 
     if (!a->path)
         return true;
-    audit_measure(a);
+    measure(a);
     if (!a->sums.evicted_from && v->evicted_from && (evicted = v->evicted_from(v->context)) > 0)
         a->sums.evicted_from = a->before + evicted;
     if (ended) {

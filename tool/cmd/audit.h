@@ -49,9 +49,6 @@ uint64_t audit_next(const struct audit *a);
 /* These records were written: as output, if their verdict is in `passes`, else as rejected. */
 void audit_batch(struct audit *a, const struct batch *b, uint8_t passes);
 
-/* Bring the sums up to date; no batch is under way. */
-void audit_measure(struct audit *a);
-
 /* Write the file; `status`: running, complete, interrupted or failed. False after a message. */
 bool audit_write(struct audit *a, const char *status);
 

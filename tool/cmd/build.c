@@ -14,70 +14,39 @@
 
 /* ---- weir build ---- */
 
-static struct run run_to_save(const struct options *o)
+int cmd_build(struct options *o)
 {
     static char note[NOTE_MAX];
     char keys[WEIR_KEY_DESCRIPTION_MAX];
+    struct shards shards = {0};
+    struct prefix_lengths prefixes = {{0}};
     struct run r = run_asked(o, 0);
+    bool built, fixed = keyset_is_fixed(o);
 
+    if (o->exact.dir && o->set.fixed)
+        return fail("--exact cannot be combined with --fixed: an index is not a filter; remove "
+                    "--fixed");
+    if (o->exact.dir && o->output.path)
+        return fail("--exact cannot be combined with -o: DIR is the output; remove -o");
+    if (o->exact.dir) {
+        o->output.mute = true;
+        return cmd_dedup(o);
+    }
+    if (!o->output.path)
+        return fail("'weir build' needs -o FILE, the filter file to write");
+    if (!replace_spares(o->output.path, REPLACES_FILTER))
+        return EXIT_ERROR;
     records_describe_keys(&o->records, keys, sizeof keys);
     file_describe_keys(note, keys);
     r.note = note;
     r.is_list = true;
     r.save = o->output.path;
     r.output = (struct output){.mute = true};
-    return r;
-}
-
-static int build_fixed(const struct options *o, struct shards *shards)
-{
-    struct building building = {0};
-    struct prefix_lengths prefixes = {{0}};
-    struct run r = run_to_save(o);
-    int status = EXIT_ERROR;
-
-    if (keyset_begin(o, &building, shards)) {
-        building.prefixes = o->records.cidr ? &prefixes : NULL;
-        r.verdict = verdict_by_builder(&building);
-        status = run(&r, NULL);
-    }
-    building_close(&building);
-    return status;
-}
-
-static int build_learning(const struct options *o, struct shards *shards)
-{
-    struct prefix_lengths prefixes = {{0}};
-    struct run r = run_to_save(o);
-    int status;
-
-    if (!keyset_open(o, options_inputs(o, 0), shards))
-        return EXIT_ERROR;
-    status = run_filter(&r,
-                        (struct filtering){.shards = shards,
-                                           .operation = WEIR_SHARED_OBSERVE,
-                                           .must_fit = true,
-                                           .prefixes = o->records.cidr ? &prefixes : NULL},
-                        &o->filter, false);
-    if (status == EXIT_FINE)
-        keyset_tell_fixed(o, shards);
-    return status;
-}
-
-int cmd_build(const struct options *o)
-{
-    struct shards shards = {0};
-    int status;
-
-    if (o->exact.dir)
-        return build_exact(o);
-    if (!o->output.path)
-        return fail("'weir build' needs -o FILE, the filter file to write");
-    if (!replace_spares(o->output.path, REPLACES_FILTER))
-        return EXIT_ERROR;
-    status = keyset_is_fixed(o) ? build_fixed(o, &shards) : build_learning(o, &shards);
+    built = keyset_build(o, &r, fixed, &shards, o->records.cidr ? &prefixes : NULL);
+    if (built && !fixed)
+        keyset_tell_fixed(o, &shards);
     shards_close(&shards);
-    return status;
+    return built ? EXIT_FINE : EXIT_ERROR;
 }
 
 /* ---- weir add, weir forget ---- */
@@ -85,25 +54,20 @@ int cmd_build(const struct options *o)
 static int add_at(const struct options *o)
 {
     struct run r = run_asked(o, 0);
-    struct at at;
-    int status = EXIT_ERROR;
 
     if (o->on_full == FULL_STOPS)
         return fail(AT_NOT_ON_FULL);
     r.is_list = true;
     r.output = (struct output){.mute = true};
-    if (at_open(&at, o, false))
-        status = at_run(&at, &r, false, NULL, NULL);
-    at_close(&at);
-    return status;
+    return at_once(o, &r, false, NULL);
 }
 
-int cmd_add(const struct options *o)
+int cmd_add(struct options *o)
 {
     return o->at.url ? add_at(o) : keyset_change(o, WEIR_SHARED_OBSERVE);
 }
 
-int cmd_forget(const struct options *o)
+int cmd_forget(struct options *o)
 {
     return keyset_change(o, WEIR_SHARED_FORGET);
 }
@@ -206,7 +170,7 @@ static int merge_sketches(const struct options *o)
     return ok ? EXIT_FINE : EXIT_ERROR;
 }
 
-int cmd_merge(const struct options *o)
+int cmd_merge(struct options *o)
 {
     static struct stored stored;
     static char note[NOTE_MAX];
@@ -238,13 +202,8 @@ int cmd_merge(const struct options *o)
 /* The spec of the whole filter: from the note, or from the shards. */
 static void whole_spec(const struct stored *s, char spec[WEIR_SPEC_MAX])
 {
-    size_t head = strlen(AT_NOTE_HEAD);
-    bool saved_at = strncmp(s->note, AT_NOTE_HEAD, head) == 0;
-    const char *from = s->has_state ? s->state.config
-                       : saved_at   ? s->note + head
-                                    : s->shards.config;
-
-    snprintf(spec, WEIR_SPEC_MAX, "%.*s", (int)strcspn(from, "\n"), from);
+    if (!at_note_spec(s->note, strlen(s->note), spec))
+        snprintf(spec, WEIR_SPEC_MAX, "%s", s->shards.config); /* also that of a state */
 }
 
 /* The factor; 0 after a message. */
@@ -267,7 +226,7 @@ static uint32_t times_of(const struct options *o, const char *spec)
 /* Write the note with the new memory, as the command that created it would. */
 static void grow_note(struct stored *s, const char *spec, uint32_t times)
 {
-    char grown[WEIR_SPEC_MAX];
+    char grown[WEIR_SPEC_MAX], at[WEIR_SPEC_MAX];
     uint64_t now = 0;
     const char *memory = strstr(spec, " memory=");
 
@@ -279,9 +238,8 @@ static void grow_note(struct stored *s, const char *spec, uint32_t times)
     if (s->has_state) {
         memcpy(s->state.config, grown, sizeof s->state.config);
         state_write(&s->state, s->note);
-    } else if (strncmp(s->note, AT_NOTE_HEAD, strlen(AT_NOTE_HEAD)) == 0) {
-        snprintf(s->note, sizeof s->note, *s->keys ? AT_NOTE_HEAD "%s\nkeys=%s" : AT_NOTE_HEAD "%s",
-                 grown, s->keys);
+    } else if (at_note_spec(s->note, strlen(s->note), at)) {
+        at_note(s->note, sizeof s->note, grown, s->keys);
     }
 }
 
@@ -321,7 +279,7 @@ static bool check_grow(const struct options *o)
            replace_spares(o->output.path, REPLACES_FILTER) && replace_possible(o->output.path);
 }
 
-int cmd_grow(const struct options *o)
+int cmd_grow(struct options *o)
 {
     static struct stored stored;
     char spec[WEIR_SPEC_MAX];

@@ -15,34 +15,29 @@
 
 /* ---- which screen ---- */
 
-/* The parameters of a screen that follow from the options and the store. */
-struct parameters {
-    struct filter_request filter;
-    char text[PARAMETER_MAX];
-};
-
-/* members: the size of the set, if known, for screens that are sized by it. */
-static const struct filter_request *gather(const struct options *o, const char *name,
-                                           const char *members, struct parameters *k)
+/* The parameters that follow from the options and the store. members: the size of the set, if
+ * known, for screens that are sized by it; `text` is for that parameter. */
+static struct filter_request request(const struct options *o, const char *name, const char *members,
+                                     char text[PARAMETER_MAX])
 {
-    k->filter = o->filter;
-    k->filter.algorithm = name;
+    struct filter_request w = o->filter;
+
+    w.algorithm = name;
     if (!weir_find_parameter(WEIR_KIND_SCREEN, name, "memory"))
-        k->filter.memory = NULL; /* it needs none */
+        w.memory = NULL; /* it needs none */
     if (members)
-        request_add(&k->filter, k->text, "set", members);
-    return &k->filter;
+        request_add(&w, text, "set", members);
+    return w;
 }
 
 static weir_screen *open_screen(const struct options *o, const char *name, const char *members)
 {
-    struct parameters parameters;
-    char spec[WEIR_SPEC_MAX];
+    char spec[WEIR_SPEC_MAX], text[PARAMETER_MAX];
+    struct filter_request w = request(o, name, members, text);
     struct weir_error error;
     weir_screen *s = NULL;
 
-    if (request_complete(gather(o, name, members, &parameters), WEIR_KIND_SCREEN, NULL, NULL,
-                         spec) &&
+    if (request_complete(&w, WEIR_KIND_SCREEN, NULL, NULL, spec) &&
         weir_screen_open(&s, spec, &error) != WEIR_OK)
         fail("%s", error.text);
     return s;
@@ -113,8 +108,7 @@ static weir_screen *open_asked(const struct options *o, const struct asker *aske
 /* Do the options match the screen in the state? */
 static bool is_held(const struct options *o, const weir_screen *s)
 {
-    char held[WEIR_SPEC_MAX], name[32], members[64];
-    struct parameters parameters;
+    char held[WEIR_SPEC_MAX], name[32], members[64], text[PARAMETER_MAX];
     bool automatic = is_automatic(o);
 
     if (automatic && !request_anything(&o->filter))
@@ -123,9 +117,9 @@ static bool is_held(const struct options *o, const weir_screen *s)
     snprintf(name, sizeof name, "%.*s", (int)strcspn(held, " "), held);
     bool sized =
         weir_spec_get(held, "set", members, sizeof members) && !request_sets(&o->filter, "set");
-    return request_is_held(
-        gather(o, automatic ? name : o->check.screen, sized ? members : NULL, &parameters),
-        WEIR_KIND_SCREEN, NULL, held, o->state.path);
+    struct filter_request w =
+        request(o, automatic ? name : o->check.screen, sized ? members : NULL, text);
+    return request_is_held(&w, WEIR_KIND_SCREEN, NULL, held, o->state.path);
 }
 
 /* The screen of the state; NULL after a message. */
@@ -160,7 +154,7 @@ static int pass(const struct options *o, struct screening *s, const char *keys,
                 const struct state *before)
 {
     enum weir_verdict verdict = o->output.emit == EMIT_OTHERS ? WEIR_NEW : WEIR_SEEN;
-    struct run r = run_asked(o, 0);
+    struct run r = run_continued(o, keys, before);
     struct tally tally = {0};
     int status;
 
@@ -172,12 +166,6 @@ static int pass(const struct options *o, struct screening *s, const char *keys,
         r.linger = o->check.max_wait;
     r.verdict = verdict_by_screen(s);
     r.passes = write_passes(&r.output, verdict, o->patience.silence == SILENCE_PASSES);
-    r.save = o->state.path;
-    r.state = o->state;
-    r.keys = keys;
-    r.resume = o->state.resume ? before : NULL;
-    r.remembers = before;
-    r.clock = before ? before->clock : 0;
     status = run(&r, &tally);
     asker_report(s->asker, tally.unanswered);
     screening_doubt(s, &tally);
@@ -214,7 +202,7 @@ static int check(const struct options *o, struct asker *asker)
     return status;
 }
 
-int cmd_check(const struct options *o)
+int cmd_check(struct options *o)
 {
     const char *url = o->check.store;
     struct asker *asker;

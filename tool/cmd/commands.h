@@ -8,40 +8,27 @@
 
 struct batch;
 
-/* The operands from this one on, as files to read. */
-static inline struct inputs options_inputs(const struct options *o, int from)
-{
-    return (struct inputs){o->operand + from, (uint32_t)(o->operands - from)};
-}
-
-int cmd_dedup(const struct options *o);
-int dedup_exact(const struct options *given); /* weir dedup --exact */
-int build_exact(const struct options *given); /* weir build --exact */
-int dedup_near(const struct options *o);      /* weir dedup --near */
-
-/* weir dedup --parts. dedup: with these options and a filter of its own. */
-struct parts_run;
-int dedup_parts(const struct options *given, int (*dedup)(struct options *, struct parts_run *));
-int cmd_build(const struct options *o);
-int cmd_filter(const struct options *o);
-int cmd_check(const struct options *o);
-int cmd_ask(const struct options *o);
-int cmd_add(const struct options *o);
-int cmd_forget(const struct options *o);
-int cmd_info(const struct options *o);
-int cmd_merge(const struct options *o);
-int cmd_grow(const struct options *o);
-int cmd_eval(const struct options *o);
-int cmd_count(const struct options *o);
-int cmd_top(const struct options *o);
-int cmd_plan(const struct options *o);
-int cmd_gen(const struct options *o);
-int cmd_save(const struct options *o);
-int cmd_load(const struct options *o);
-int cmd_list(const struct options *o);
-int cmd_help(const struct options *o);
-int cmd_version(const struct options *o);
-int cmd_explain(const struct options *o); /* --explain, instead of a command */
+int cmd_dedup(struct options *o);
+int cmd_build(struct options *o);
+int cmd_filter(struct options *o);
+int cmd_check(struct options *o);
+int cmd_ask(struct options *o);
+int cmd_add(struct options *o);
+int cmd_forget(struct options *o);
+int cmd_info(struct options *o);
+int cmd_merge(struct options *o);
+int cmd_grow(struct options *o);
+int cmd_eval(struct options *o);
+int cmd_count(struct options *o);
+int cmd_top(struct options *o);
+int cmd_plan(struct options *o);
+int cmd_gen(struct options *o);
+int cmd_save(struct options *o);
+int cmd_load(struct options *o);
+int cmd_list(struct options *o);
+int cmd_help(struct options *o);
+int cmd_version(struct options *o);
+int cmd_explain(struct options *o); /* --explain, instead of a command */
 
 /* No file is both read and written, or written twice? False after a message. */
 bool files_are_distinct(const struct options *o, const struct command *c);

@@ -188,7 +188,7 @@ static void tell_bound(const weir_sketch *s)
          (unsigned long long)stats.total, (unsigned long long)stats.error, stats.confidence * 100);
 }
 
-static int count(struct options *o)
+int cmd_count(struct options *o)
 {
     weir_sketch *s;
     int status;
@@ -214,11 +214,4 @@ static int count(struct options *o)
         tell_bound(s);
     weir_sketch_close(s);
     return status;
-}
-
-int cmd_count(const struct options *o)
-{
-    struct options with_span = *o;
-
-    return count(&with_span);
 }

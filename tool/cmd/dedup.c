@@ -98,10 +98,18 @@ static bool set_span(struct options *o, const char *config)
                   "the time for which keys are remembered");
 }
 
-/* ---- the command ---- */
+/* ---- with a filter ---- */
 
-/* parts: of --parts, else NULL. */
-static int dedup(struct options *o, struct parts_run *parts)
+struct run dedup_run(const struct options *o, const char *keys, const struct state *before)
+{
+    struct run r = run_continued(o, keys, before);
+
+    r.passes =
+        write_passes(&r.output, o->output.emit == EMIT_DUPLICATES ? WEIR_SEEN : WEIR_NEW, false);
+    return r;
+}
+
+int dedup_by_filter(struct options *o, struct parts_run *parts)
 {
     char parameters[2][PARAMETER_MAX];
     static struct stored stored;
@@ -116,17 +124,9 @@ static int dedup(struct options *o, struct parts_run *parts)
     there = path && access(path, F_OK) == 0;
     if ((there ? load(o, keys, &stored) : open_new(o, &stored.shards)) &&
         set_span(o, stored.shards.config)) {
-        struct run r = run_asked(o, 0);
+        struct run r = dedup_run(o, keys, there ? &stored.state : NULL);
 
-        r.passes = write_passes(&r.output, o->output.emit == EMIT_DUPLICATES ? WEIR_SEEN : WEIR_NEW,
-                                false);
-        r.save = path;
-        r.state = o->state;
-        r.keys = keys;
-        r.resume = there && o->state.resume ? &stored.state : NULL;
         r.parts = parts;
-        r.remembers = there;
-        r.clock = there ? stored.state.clock : 0;
         run_tell_clock(&r, longest_ttl(stored.shards.config) ? "ttl=" : "the span");
         status = run_filter(
             &r, (struct filtering){.shards = &stored.shards, .operation = WEIR_SHARED_OBSERVE},
@@ -153,10 +153,8 @@ static int dedup_at(struct options *o)
     if (!want_once_per(o, parameters) || (o->state.path && !lock_file(o->state.path)))
         return EXIT_ERROR;
     if (at_open(&at, o, true) && set_span(o, at.filter.spec)) {
-        struct run r = run_asked(o, 0);
+        struct run r = dedup_run(o, NULL, NULL);
 
-        r.passes = write_passes(&r.output, o->output.emit == EMIT_DUPLICATES ? WEIR_SEEN : WEIR_NEW,
-                                false);
         r.remembers = at.found;
         run_tell_clock(&r, longest_ttl(at.filter.spec) ? "ttl=" : "the span");
         if (at_resume(&at, o, &r, &state))
@@ -166,17 +164,79 @@ static int dedup_at(struct options *o)
     return status;
 }
 
-int cmd_dedup(const struct options *o)
-{
-    struct options with_span = *o;
+/* ---- the command ---- */
 
+/* Options that texts (--near), parts of texts (--parts) and an index (--exact) exclude, and why;
+ * NULL: they do not. */
+static bool check_kind(const struct options *o)
+{
+    const struct filter_request *f = &o->filter;
+    const struct records *r = &o->records;
+    static const char no_time[] = "texts are evicted by number, not by time",
+                      parts_have_no_time[] = "parts have no time",
+                      keep[] = "give --keep TIME instead, counted from the first record of a key";
+    bool ngrams = r->parts == PARTS_NGRAM;
+    const struct {
+        bool given;
+        const char *option, *near, *parts, *exact;
+    } excluded[] = {
+        {f->algorithm, "-a", "texts are compared by their words, not by a filter", NULL,
+         "an index is not a filter"},
+        {f->fpr, "-e", "the threshold and 256 bins fix the error; see docs/near.md", NULL,
+         "it makes no errors"},
+        {f->importance, "-i", "all texts are equally important", "all parts are equally important",
+         "it remembers all keys, independent of importance"},
+        {f->sets, "-S", "there is no filter; --shingle and -m are the parameters", NULL, NULL},
+        {o->near.threshold > 0, "--near", NULL,
+         "one compares parts, the other whole texts; use one command after the other", NULL},
+        {o->at.url, "--at", "texts are remembered on this machine only",
+         "parts are remembered on this machine only",
+         "the index is in a directory of this machine"},
+        {o->exact.dir, "--exact", "that compares whole keys", "parts are remembered in a filter",
+         NULL},
+        {o->state.path, "--state", NULL, NULL, "the directory has the state"},
+        {o->once_per, "--once-per", no_time, parts_have_no_time, keep},
+        {r->ttl, "--ttl", no_time, "parts have no TTL", keep},
+        {r->time.field, "--time", no_time, parts_have_no_time, NULL},
+        {o->shards, "--shards", "there are none; -j sets the number of threads",
+         "one filter has the parts; -j sets the number of threads", "an index has none"},
+        {o->on_full == FULL_STOPS, "--on-full", NULL, NULL, "an index does not fill up"},
+        {o->output.audit, "--audit", NULL, "it counts keys, not parts", NULL},
+        {r->key_as && !ngrams, "--key-as", NULL, "paragraphs and lines are compared as they are",
+         NULL},
+        {r->ignore_case, "--ignore-case", "case never matters",
+         ngrams ? "case never matters in n-grams" : NULL, NULL},
+        {r->ignore_space, "--ignore-space", "white space never matters",
+         ngrams ? "white space never matters in n-grams" : NULL, NULL},
+    };
+    const char *kind = r->parts                ? "--parts"
+                       : o->near.threshold > 0 ? "--near"
+                       : o->exact.dir          ? "--exact"
+                                               : NULL;
+
+    for (size_t i = 0; kind && i < sizeof excluded / sizeof *excluded; i++) {
+        const char *why = r->parts                ? excluded[i].parts
+                          : o->near.threshold > 0 ? excluded[i].near
+                                                  : excluded[i].exact;
+
+        if (excluded[i].given && why)
+            return reject("%s cannot be combined with %s: %s; remove %s", kind, excluded[i].option,
+                          why, excluded[i].option);
+    }
+    return true;
+}
+
+int cmd_dedup(struct options *o)
+{
     if (o->keys_differ && !o->at.url)
         return fail("--keys-differ needs --at URL; a state file requires the same keys");
+    if (!check_kind(o))
+        return EXIT_ERROR;
     if (o->records.parts)
-        return dedup_parts(o, dedup);
+        return dedup_parts(o);
     if (o->near.threshold > 0)
         return dedup_near(o);
     if (o->exact.dir)
         return dedup_exact(o);
-    return o->at.url ? dedup_at(&with_span) : dedup(&with_span, NULL);
+    return o->at.url ? dedup_at(o) : dedup_by_filter(o, NULL);
 }

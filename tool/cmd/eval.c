@@ -17,21 +17,22 @@
 
 static bool print(const struct evaluation *t)
 {
-    const struct eval_request *o = t->request;
+    const struct options *o = t->request;
     struct rows rows;
     struct table table;
-    bool ok = o->measures.curve           ? rows_of_curves(&rows, t)
-              : o->measures.by_importance ? rows_of_importances(&rows, t)
-                                          : rows_of_filters(&rows, t);
+    enum rows_kind kind = o->measures.curve           ? ROWS_OF_CURVES
+                          : o->measures.by_importance ? ROWS_OF_IMPORTANCES
+                                                      : ROWS_OF_FILTERS;
+    bool ok = rows_of(&rows, t, kind);
 
-    table = rows_table(&rows);
+    table = rows_table(&rows, kind);
     ok = ok && table_print(&table, o->format);
     rows_close(&rows);
     return ok;
 }
 
 /* span= needs event time. */
-static bool set_span(struct eval_request *o)
+static bool set_span(struct options *o)
 {
     struct event_time *time = &o->records.time;
     const char *span = NULL;
@@ -64,18 +65,18 @@ static bool set_span(struct eval_request *o)
     return true;
 }
 
-static bool check(const struct eval_request *o)
+static bool check(const struct options *o)
 {
     if (o->measures.curve && o->measures.by_importance)
         return reject("--curve and --by-importance are two tables; use one of them");
     if (o->measures.by_importance && !o->records.importance && !o->measures.synthetic)
         return reject("--by-importance needs -i FIELD, the importance of a record");
-    if (o->fnr > 0 && !o->measures.report)
+    if (o->plan.fnr > 0 && !o->measures.report)
         return reject("--fnr is a limit for the advice of --report; add --report FILE");
     return true;
 }
 
-static int run(const struct eval_request *o)
+static int run(const struct options *o)
 {
     struct evaluation *t = malloc(sizeof *t);
     int status = EXIT_ERROR;
@@ -93,11 +94,11 @@ static int run(const struct eval_request *o)
 
 /* ---- screens ---- */
 
-static bool check_screens(const struct eval_request *o)
+static bool check_screens(const struct options *o)
 {
     const struct measures *m = &o->measures;
 
-    if (!o->store)
+    if (!o->check.store)
         return reject("--screen needs --store URL, the store that contains the set, for example "
                       "keys:FILE");
     if (m->algorithms.n || m->curve || m->by_importance || m->permutations || m->finite ||
@@ -110,7 +111,7 @@ static bool check_screens(const struct eval_request *o)
 /* Write the page if there is one; print its advice, or the table. */
 static bool print_screens(const struct screens *s)
 {
-    const struct eval_request *o = s->request;
+    const struct options *o = s->request;
     struct table table = screens_table(s);
 
     if (o->measures.report && !report_screens(s))
@@ -119,7 +120,7 @@ static bool print_screens(const struct screens *s)
                                                           : table_print(&table, o->format);
 }
 
-static int measure_screens(const struct eval_request *o)
+static int measure_screens(const struct options *o)
 {
     struct screens *s = check_screens(o) ? calloc(1, sizeof *s) : NULL;
     int status = EXIT_ERROR;
@@ -135,29 +136,17 @@ static int measure_screens(const struct eval_request *o)
     return status;
 }
 
-int cmd_eval(const struct options *o)
+int cmd_eval(struct options *o)
 {
-    struct eval_request request = {.inputs = options_inputs(o, 0),
-                                   .records = o->records,
-                                   .filter = o->filter,
-                                   .measures = o->measures,
-                                   .fnr = o->plan.fnr,
-                                   .verbosity = o->verbosity,
-                                   .store = o->check.store,
-                                   .screens = o->check.screen,
-                                   .patience = o->patience,
-                                   .format = o->format,
-                                   .threads = o->threads};
+    struct inputs inputs = options_inputs(o, 0);
 
-    if (!o->measures.synthetic && !o->records.plain &&
-        !files_hold_records(o->command, &request.inputs))
+    if (!o->measures.synthetic && !o->records.plain && !files_hold_records(o->command, &inputs))
         return EXIT_ERROR;
-    bool screens = o->check.store || o->check.screen;
-    if (screens)
-        return set_span(&request) ? measure_screens(&request) : EXIT_ERROR;
-    if (!check(&request) || !set_span(&request))
+    if (o->check.store || o->check.screen)
+        return set_span(o) ? measure_screens(o) : EXIT_ERROR;
+    if (!check(o) || !set_span(o))
         return EXIT_ERROR;
-    return o->measures.report ? report_run(&request) : run(&request);
+    return o->measures.report ? report_run(o) : run(o);
 }
 
 /* ---- weir gen ---- */
@@ -183,7 +172,7 @@ static bool print_stream(struct stream *s)
     return ok && fflush(stdout) == 0;
 }
 
-int cmd_gen(const struct options *o)
+int cmd_gen(struct options *o)
 {
     struct stream s;
 

@@ -291,7 +291,7 @@ static int first_input(const struct options *o)
     return keyset_file(o) ? 1 : -1;
 }
 
-int cmd_explain(const struct options *o)
+int cmd_explain(struct options *o)
 {
     const char *list = o->set.keys ? o->set.keys : o->count.query;
     int from = first_input(o);
@@ -301,7 +301,7 @@ int cmd_explain(const struct options *o)
     if (o->measures.synthetic)
         return fail("--explain shows how files are read; leave out --synthetic or --explain");
     if (!signals_watch())
-        return fail("not enough memory or file descriptors");
+        return EXIT_ERROR;
     if (list) {
         struct records keys = records_of_keys(&o->records);
         const char *path = list;

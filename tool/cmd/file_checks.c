@@ -41,24 +41,16 @@ static bool refuse_counts(const struct refused *r, uint32_t part)
         r->name, call, r->path, part == WEIR_PART_TOP ? "" : " --query KEYS");
 }
 
-static bool is_any(const char *command, const char *const *words)
-{
-    while (*words && strcmp(command, *words) != 0)
-        words++;
-    return *words;
-}
-
 static bool refuse_filter(const struct refused *r)
 {
-    static const char *const one[] = {"ask", "filter", NULL}, *const join[] = {"build", "add",
-                                                                               NULL};
+    const char *c = r->command;
 
-    if (is_any(r->command, one))
+    if (strcmp(c, "ask") == 0 || strcmp(c, "filter") == 0)
         return reject(
             "%s is a filter file, not records; 'weir %s' takes one filter, the first file "
             "that is named, and 'weir merge -o F A B' makes one of two " PLAIN,
-            r->name, r->command);
-    if (is_any(r->command, join))
+            r->name, c);
+    if (strcmp(c, "build") == 0 || strcmp(c, "add") == 0)
         return reject("%s is a filter file, not keys; 'weir merge -o F A %s' joins filters " PLAIN,
                       r->name, r->path);
     return reject("%s is a filter file, not records; 'weir filter %s FILE' passes the records of "
@@ -148,7 +140,7 @@ static bool is_same(const char *input, const struct stat *out)
     struct stat in;
     int failed = strcmp(input, "-") == 0 ? fstat(0, &in) : stat(input, &in);
 
-    return !failed && in.st_dev == out->st_dev && in.st_ino == out->st_ino;
+    return !failed && same_file(&in, out);
 }
 
 /* The file of a store: keys:FILE, sqlite:FILE?table=... or FILE. */
@@ -243,7 +235,7 @@ bool files_are_distinct(const struct options *o, const struct command *c)
             continue;
         if (reads && !spares_inputs(o, &file))
             return false;
-        if (printed && file.st_dev == out.st_dev && file.st_ino == out.st_ino)
+        if (printed && same_file(&file, &out))
             return reject("%s cannot be standard output and %s at once; name two files", w[i].path,
                           w[i].as);
     }
@@ -296,7 +288,7 @@ void networks_count(struct networks *n, const struct batch *b)
         n->looked_at++;
         if ((b->bads && b->bad[i]) || !looks_like_network(b->key[i].data, b->key[i].size))
             continue;
-        if (n->count++ == 0)
+        if (n->count++ == 0) /* batch_line() counts the lines of the batch */
             keep_first(n, b->input.name, batch_line(b, i), b->key[i].data, b->key[i].size);
     }
 }

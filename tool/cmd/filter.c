@@ -39,19 +39,6 @@ static bool is_fixed(const struct options *o)
            !(o->filter.algorithm || o->filter.memory || o->filter.sets || o->filter.importance);
 }
 
-static bool build_fixed(const struct options *o, struct run *r, struct shards *shards,
-                        struct prefix_lengths *prefixes)
-{
-    struct building building = {0};
-    bool built = keyset_begin(o, &building, shards);
-
-    building.prefixes = prefixes;
-    r->verdict = verdict_by_builder(&building);
-    built = built && run(r, NULL) == EXIT_FINE && !signals_caught() && building_finish(&building);
-    building_close(&building);
-    return built;
-}
-
 static bool build(const struct options *o, struct shards *shards, struct prefix_lengths *prefixes)
 {
     const char *path;
@@ -62,13 +49,7 @@ static bool build(const struct options *o, struct shards *shards, struct prefix_
     if (!list_of_keys(o->set.keys, &r.records, &path))
         return false;
     file = (char *)(uintptr_t)path;
-    if (is_fixed(o))
-        return build_fixed(o, &r, shards, prefixes);
-    return keyset_open(o, inputs, shards) &&
-           run_filter(&r,
-                      (struct filtering){
-                          .shards = shards, .operation = WEIR_SHARED_OBSERVE, .prefixes = prefixes},
-                      &o->filter, false) == EXIT_FINE;
+    return keyset_build(o, &r, is_fixed(o), shards, prefixes);
 }
 
 static bool open_set(struct options *o, struct stored *stored, struct prefix_lengths *prefixes)
@@ -131,33 +112,26 @@ static int pass(const struct options *o, struct shards *shards, struct prefix_le
 /* The set lives in servers. */
 static int filter_at(const struct options *o)
 {
-    struct at at;
-    int status = EXIT_ERROR;
+    struct run r = run_asked(o, 0);
 
     if (o->set.keys || o->set.strict)
         return fail("--%s cannot be combined with --at, which names the filter",
                     o->set.keys ? "keys" : "strict");
-    if (at_open(&at, o, false)) {
-        struct run r = run_asked(o, 0);
-
-        r.words = words;
-        r.passes = write_passes(&r.output, o->set.invert ? WEIR_NEW : WEIR_SEEN, false);
-        status = at_run(&at, &r, true, NULL, NULL);
-    }
-    at_close(&at);
-    return status;
+    r.words = words;
+    r.passes = write_passes(&r.output, o->set.invert ? WEIR_NEW : WEIR_SEEN, false);
+    return at_once(o, &r, true, NULL);
 }
 
-int cmd_filter(const struct options *o)
+int cmd_filter(struct options *o)
 {
     static struct stored stored;
     struct prefix_lengths prefixes = {{0}};
-    struct options with = *o;
+    int status = EXIT_ERROR;
 
     if (o->at.url)
         return filter_at(o);
-    int status =
-        open_set(&with, &stored, &prefixes) ? pass(&with, &stored.shards, &prefixes) : EXIT_ERROR;
+    if (open_set(o, &stored, &prefixes))
+        status = pass(o, &stored.shards, &prefixes);
 
     shards_close(&stored.shards);
     return status;
@@ -215,10 +189,8 @@ static int ask_at(const struct options *o)
 {
     struct run r = run_of_questions(o, 0);
     struct tally tally = {0};
-    struct at at;
-    int status = at_open(&at, o, false) ? at_run(&at, &r, true, NULL, &tally) : EXIT_ERROR;
+    int status = at_once(o, &r, true, &tally);
 
-    at_close(&at);
     return status_of(o, &tally, status);
 }
 
@@ -302,11 +274,10 @@ static int ask_many(const struct options *o)
 
 /* ---- the command ---- */
 
-int cmd_ask(const struct options *o)
+int cmd_ask(struct options *o)
 {
     static struct stored stored;
     struct prefix_lengths prefixes;
-    struct options with = *o;
     const char *path;
     int status = EXIT_ERROR;
 
@@ -318,13 +289,13 @@ int cmd_ask(const struct options *o)
     if (o->ask.which || o->ask.any)
         return ask_many(o);
     path = keyset_file(o);
-    if (path && ask_files_there(o, 1) && keyset_load(&with, path, &stored, &prefixes)) {
+    if (path && ask_files_there(o, 1) && keyset_load(o, path, &stored, &prefixes)) {
         struct filtering filtering = {.shards = &stored.shards,
                                       .operation = WEIR_SHARED_ASK,
-                                      .prefixes = with.records.cidr ? &prefixes : NULL,
+                                      .prefixes = o->records.cidr ? &prefixes : NULL,
                                       .threads = o->threads};
 
-        status = ask_run(&with, 1, verdict_by_filter(&filtering));
+        status = ask_run(o, 1, verdict_by_filter(&filtering));
     }
     shards_close(&stored.shards);
     return status;

@@ -51,7 +51,7 @@ void print_welcome(void)
            weir_version());
 }
 
-int cmd_help(const struct options *o)
+int cmd_help(struct options *o)
 {
     if (o->operands == 0) {
         print_commands();
@@ -68,183 +68,131 @@ int cmd_help(const struct options *o)
 static const struct listed {
     enum weir_kind kind;
     const char *singular, *plural, *heading;
+    int indent;
 } kinds[] = {
-    {WEIR_KIND_FILTER, "filter", "filters", NULL},
-    {WEIR_KIND_SKETCH, "sketch", "sketches", "  sketches, for 'weir count' and 'weir top':\n"},
-    {WEIR_KIND_SCREEN, "screen", "screens", "  screens, for 'weir check --screen':\n"},
+    {WEIR_KIND_FILTER, "filter", "filters", "", 0},
+    {WEIR_KIND_SKETCH, "sketch", "sketches", "  sketches, for 'weir count' and 'weir top':\n", 2},
+    {WEIR_KIND_SCREEN, "screen", "screens", "  screens, for 'weir check --screen':\n", 2},
 };
 
 #define KINDS (sizeof kinds / sizeof *kinds)
 
-static const char *indent_of(enum weir_kind kind)
+/* The algorithm at an index of a kind: only that of this name, unless it is NULL. *end: there are
+ * no more. */
+static const struct weir_algorithm *listed_at(enum weir_kind kind, size_t i, const char *name,
+                                              bool *end)
 {
-    return kind == WEIR_KIND_FILTER ? "" : "  ";
+    const struct weir_algorithm *about = weir_algorithm_at(kind, i);
+
+    *end = !about;
+    return about && (!name || strcmp(name, about->name) == 0) ? about : NULL;
 }
 
-static void explain_parameter(const struct weir_parameter *parameter, int indent)
+static void join_parameters(enum weir_kind kind, size_t i, const char *between, char text[512])
 {
-    char text[512];
+    const struct weir_parameter *parameter;
+    size_t used = strlen(text);
 
-    snprintf(text, sizeof text, "%s: %s", parameter->does, parameter->takes);
-    printf("%*s%-12s ", indent, "", parameter->name);
-    print_wrapped(text, indent + 13);
+    for (size_t j = 0; (parameter = weir_parameter_at(kind, i, j)) && used < 512; j++)
+        used +=
+            (size_t)snprintf(text + used, 512 - used, "%s%s", j ? between : "", parameter->name);
 }
 
-static void list_parameters(enum weir_kind kind, size_t i, int indent)
+/* The names of its parameters; each with an explanation if it is the only one that is printed. */
+static void print_algorithm(const struct listed *of, size_t i, const struct weir_algorithm *about,
+                            bool explain)
 {
     const struct weir_parameter *parameter;
     char text[512] = "parameters: ";
-    size_t used = strlen(text);
+    int indent = of->indent + 4;
 
-    for (size_t j = 0; (parameter = weir_parameter_at(kind, i, j)) && used < sizeof text; j++)
-        used += (size_t)snprintf(text + used, sizeof text - used, "%s%s", j ? ", " : "",
-                                 parameter->name);
+    printf("%*s%s\n%*s", of->indent, "", about->name, indent, "");
+    print_wrapped(about->idea, indent);
+    for (size_t j = 0; explain && (parameter = weir_parameter_at(of->kind, i, j)); j++) {
+        snprintf(text, sizeof text, "%s: %s", parameter->does, parameter->takes);
+        printf("%*s%-12s ", indent, "", parameter->name);
+        print_wrapped(text, indent + 13);
+    }
+    if (explain)
+        return;
+    join_parameters(of->kind, i, ", ", text);
     printf("%*s", indent, "");
     print_wrapped(text, indent + 7);
 }
 
-static void print_parameters(enum weir_kind kind, size_t i, bool explain)
+static int print_text(const char *name)
 {
-    int indent = (int)strlen(indent_of(kind)) + 4;
-    const struct weir_parameter *parameter;
-
-    for (size_t j = 0; explain && (parameter = weir_parameter_at(kind, i, j)); j++)
-        explain_parameter(parameter, indent);
-    if (!explain)
-        list_parameters(kind, i, indent);
-}
-
-/* Print all algorithms of a kind, or those of that name. Returns whether there was any. */
-static bool print_kind(enum weir_kind kind, const char *name)
-{
-    const char *indent = indent_of(kind);
     const struct weir_algorithm *about;
-    bool found = false;
+    bool end = false;
 
-    for (size_t i = 0; (about = weir_algorithm_at(kind, i)); i++) {
-        if (name && strcmp(name, about->name) != 0)
-            continue;
-        printf("%s%s\n%s    ", indent, about->name, indent);
-        print_wrapped(about->idea, (int)strlen(indent) + 4);
-        print_parameters(kind, i, name != NULL);
-        found = true;
+    for (size_t k = 0; k < KINDS; k++, end = false) {
+        fputs(name ? "" : kinds[k].heading, stdout);
+        for (size_t i = 0; !end; i++)
+            if ((about = listed_at(kinds[k].kind, i, name, &end)))
+                print_algorithm(&kinds[k], i, about, name != NULL);
     }
-    return found;
+    if (!name && isatty(1))
+        note("'weir list NAME' explains the parameters");
+    return EXIT_FINE;
 }
 
-/* ---- JSON and TSV; NULL if memory is exhausted ---- */
-
-static json_t *append(json_t *all, json_t *one)
-{
-    if (json_array_append_new(all, one) == 0)
-        return all;
-    json_decref(all);
-    return NULL;
-}
+/* ---- JSON: an object with a list per kind; TSV: a row per algorithm ---- */
 
 static json_t *describe_parameters(enum weir_kind kind, size_t i)
 {
     json_t *all = json_array();
     const struct weir_parameter *parameter;
 
-    for (size_t j = 0; all && (parameter = weir_parameter_at(kind, i, j)); j++)
-        all = append(all, json_pack("{s:s,s:s,s:s}", "name", parameter->name, "takes",
-                                    parameter->takes, "does", parameter->does));
+    for (size_t j = 0; (parameter = weir_parameter_at(kind, i, j)); j++)
+        all = json_appended(all, json_pack("{s:s,s:s,s:s}", "name", parameter->name, "takes",
+                                           parameter->takes, "does", parameter->does));
     return all;
 }
 
-static json_t *describe_kind(enum weir_kind kind, const char *name)
-{
-    json_t *all = json_array();
-    const struct weir_algorithm *about;
-
-    for (size_t i = 0; all && (about = weir_algorithm_at(kind, i)); i++)
-        if (!name || strcmp(name, about->name) == 0)
-            all = append(all, json_pack("{s:s,s:s,s:o}", "name", about->name, "idea", about->idea,
-                                        "parameters", describe_parameters(kind, i)));
-    return all;
-}
-
-static int refuse(const char *name)
-{
-    const char *near = NULL;
-
-    for (unsigned kind = WEIR_KIND_FILTER; kind <= WEIR_KIND_SCREEN && !near; kind++)
-        near = wanted_nearest(kind, name);
-    return fail("%s: unknown filter, sketch or screen; %s%s%s", name,
-                near ? "did you mean " : "'weir list' lists all", near ? near : "",
-                near ? "?" : "");
-}
-
-static int print_json(const char *name)
-{
-    json_t *all = json_object();
-    bool complete = true;
-    size_t found = 0;
-
-    for (size_t i = 0; i < KINDS; i++) {
-        json_t *some = describe_kind(kinds[i].kind, name);
-
-        found += json_array_size(some);
-        complete &= json_object_set_new(all, kinds[i].plural, some) == 0;
-    }
-    if (complete && found)
-        return json_print(all, 0) ? EXIT_FINE : EXIT_ERROR;
-    json_decref(all);
-    return complete ? refuse(name) : fail("out of memory");
-}
-
-/* A row per algorithm. */
-static int print_tsv(const char *name)
+static int print_data(const char *name, bool tsv)
 {
     const struct weir_algorithm *about;
-    const struct weir_parameter *parameter;
-    json_t *all = json_array();
+    json_t *all = tsv ? json_array() : json_object();
+    bool end = false;
 
-    for (size_t k = 0; k < KINDS; k++)
-        for (size_t i = 0; all && (about = weir_algorithm_at(kinds[k].kind, i)); i++) {
+    for (size_t k = 0; k < KINDS; k++, end = false) {
+        json_t *some = tsv ? NULL : json_array();
+
+        for (size_t i = 0; !end; i++) {
             char names[512] = "";
-            size_t used = 0;
 
-            if (name && strcmp(name, about->name) != 0)
+            if (!(about = listed_at(kinds[k].kind, i, name, &end)))
                 continue;
-            for (size_t j = 0;
-                 (parameter = weir_parameter_at(kinds[k].kind, i, j)) && used < sizeof names; j++)
-                used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", j ? "," : "",
-                                         parameter->name);
-            all = append(all, json_pack("{s:s,s:s,s:s,s:s}", "kind", kinds[k].singular, "name",
-                                        about->name, "idea", about->idea, "parameters", names));
+            join_parameters(kinds[k].kind, i, ",", names);
+            if (tsv)
+                all = json_appended(all, json_pack("{s:s,s:s,s:s,s:s}", "kind", kinds[k].singular,
+                                                   "name", about->name, "idea", about->idea,
+                                                   "parameters", names));
+            else
+                some = json_appended(some, json_pack("{s:s,s:s,s:o}", "name", about->name, "idea",
+                                                     about->idea, "parameters",
+                                                     describe_parameters(kinds[k].kind, i)));
         }
-    if (all && json_array_size(all) == 0) {
-        json_decref(all);
-        return refuse(name);
+        if (!tsv)
+            all = json_with(all, kinds[k].plural, some);
     }
-    return json_print_tsv(all) ? EXIT_FINE : EXIT_ERROR;
+    return (tsv ? json_print_tsv(all) : json_print(all, 0)) ? EXIT_FINE : EXIT_ERROR;
 }
 
-/* ---- text ---- */
-
-static int print_text(const char *name)
+int cmd_list(struct options *o)
 {
-    bool found = false;
+    const char *name = o->operands ? o->operand[0] : NULL, *near = NULL;
+    bool known = !name;
 
-    for (size_t i = 0; i < KINDS; i++) {
-        if (!name && kinds[i].heading)
-            fputs(kinds[i].heading, stdout);
-        found |= print_kind(kinds[i].kind, name);
+    for (size_t k = 0; k < KINDS && name; k++) {
+        known |= weir_find_algorithm(kinds[k].kind, name) && !strchr(name, ' ');
+        near = near ? near : wanted_nearest(kinds[k].kind, name);
     }
-    if (found && !name && isatty(1))
-        note("'weir list NAME' explains the parameters");
-    return found ? EXIT_FINE : refuse(name);
-}
-
-int cmd_list(const struct options *o)
-{
-    const char *name = o->operands ? o->operand[0] : NULL;
-
-    return o->format == PRINT_JSON  ? print_json(name)
-           : o->format == PRINT_TSV ? print_tsv(name)
-                                    : print_text(name);
+    if (!known)
+        return fail("%s: unknown filter, sketch or screen; %s%s%s", name,
+                    near ? "did you mean " : "'weir list' lists all", near ? near : "",
+                    near ? "?" : "");
+    return print_is_text(o->format) ? print_text(name) : print_data(name, o->format == PRINT_TSV);
 }
 
 /* ---- weir version ---- */
@@ -286,7 +234,7 @@ static void print_libraries(void)
     printf("            %s\n", stores);
 }
 
-int cmd_version(const struct options *o)
+int cmd_version(struct options *o)
 {
     if (o->operands > 0)
         return fail("%s: unexpected argument of 'weir version'; remove it", o->operand[0]);

@@ -195,7 +195,7 @@ static bool is_directory(const char *path)
     return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
-int cmd_info(const struct options *o)
+int cmd_info(struct options *o)
 {
     static struct stored stored;
     struct weir_stats stats;

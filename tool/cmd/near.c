@@ -1,48 +1,16 @@
 /* near.c - weir dedup --near 0.8: drop texts that are similar to an earlier one. */
 #include <math.h>
 #include <string.h>
-#include <sys/random.h>
 #include <unistd.h>
 
 #include "cli/messages.h"
 #include "cli/units.h"
-#include "cmd/commands.h"
 #include "cmd/run.h"
-#include "pipe/write.h"
 #include "state/replace.h"
 #include "verdict/by_near.h"
 
 #define MEMORY "64M"
 #define SHINGLE 5
-
-static bool check(const struct options *o)
-{
-    const struct filter_request *f = &o->filter;
-    const struct {
-        bool is_given;
-        const char *option, *why;
-    } refused[] = {
-        {f->algorithm, "-a", "texts are compared by their words, not by a filter"},
-        {f->fpr, "-e", "the threshold and 256 bins fix the error; see docs/near.md"},
-        {f->importance || o->records.importance, "-i", "all texts are equally important"},
-        {f->sets, "-S", "there is no filter; --shingle and -m are the parameters"},
-        {o->at.url, "--at", "texts are remembered on this machine only"},
-        {o->exact.dir, "--exact", "that compares whole keys; choose one"},
-        {o->once_per, "--once-per", "texts are evicted by number, not by time"},
-        {o->records.ttl, "--ttl", "texts are evicted by number, not by time"},
-        {o->records.time.field, "--time", "texts are evicted by number, not by time"},
-        {o->shards, "--shards", "there are none; -j sets the number of threads"},
-        {o->records.ignore_case, "--ignore-case", "case never matters"},
-        {o->records.ignore_space, "--ignore-space", "white space never matters"},
-    };
-
-    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
-        if (refused[i].is_given)
-            return reject("--near cannot be combined with %s: %s; remove %s", refused[i].option,
-                          refused[i].why, refused[i].option);
-    return !o->records.key || !strchr(o->records.key, ',') ||
-           reject("--near compares one text; give one field with -k, for example -k /text");
-}
 
 /* The options of the command line, with the defaults. */
 static bool read_options(const struct options *o, struct weir_near_options *n)
@@ -55,10 +23,8 @@ static bool read_options(const struct options *o, struct weir_near_options *n)
     if (!read_size(memory, &n->memory) || n->memory < WEIR_NEAR_MEMORY_MIN ||
         n->memory > WEIR_NEAR_MEMORY_MAX)
         return reject("-m %s: invalid size for --near; use a size from 64K to 128G", memory);
-    if (o->filter.seed ? !read_whole(o->filter.seed, &n->seed)
-                       : getrandom(&n->seed, sizeof n->seed, 0) != sizeof n->seed)
-        return reject("--seed %s: not a number from 0 to 18446744073709551615",
-                      o->filter.seed ? o->filter.seed : "");
+    if (!request_seed(&o->filter, &n->seed))
+        return false;
     return true;
 }
 
@@ -111,15 +77,8 @@ static int run_near(const struct options *o, struct near_run *x)
     records_describe(&o->records, keys, sizeof keys);
     if (!open_state(o, keys, x, &state, &found))
         return EXIT_ERROR;
-    struct run r = run_asked(o, 0);
+    struct run r = dedup_run(o, keys, found ? &state : NULL);
 
-    r.passes =
-        write_passes(&r.output, o->output.emit == EMIT_DUPLICATES ? WEIR_SEEN : WEIR_NEW, false);
-    r.save = o->state.path;
-    r.state = o->state;
-    r.keys = keys;
-    r.resume = found && o->state.resume ? &state : NULL;
-    r.remembers = found;
     r.verdict = verdict_by_near(x);
     return run(&r, NULL);
 }
@@ -129,7 +88,9 @@ int dedup_near(const struct options *o)
     struct near_run x = {.flood = {.quiet = o->verbosity.quiet, .action = o->near.on_flood}};
     int status = EXIT_ERROR;
 
-    if (check(o) && (!o->state.path || lock_file(o->state.path)))
+    if (o->records.key && strchr(o->records.key, ','))
+        return fail("--near compares one text; give one field with -k, for example -k /text");
+    if (!o->state.path || lock_file(o->state.path))
         status = run_near(o, &x);
     weir_near_close(x.near);
     return status;

@@ -3,9 +3,7 @@
 #include <string.h>
 
 #include "cli/messages.h"
-#include "cmd/commands.h"
 #include "cmd/run.h"
-#include "pipe/write.h"
 #include "state/files.h"
 #include "verdict/by_parts.h"
 
@@ -15,37 +13,6 @@
 static bool rewrites(const struct options *o)
 {
     return o->records.parts != PARTS_NGRAM;
-}
-
-static bool is_refused(const struct options *o)
-{
-    const struct filter_request *f = &o->filter;
-    const struct records *r = &o->records;
-    const struct {
-        bool is_given;
-        const char *option, *why;
-    } refused[] = {
-        {o->near.threshold > 0, "--near",
-         "one compares parts, the other whole texts; use one "
-         "command after the other"},
-        {f->importance || r->importance, "-i", "all parts are equally important"},
-        {o->at.url, "--at", "parts are remembered on this machine only"},
-        {o->exact.dir, "--exact", "parts are remembered in a filter"},
-        {o->once_per, "--once-per", "parts have no time"},
-        {r->time.field, "--time", "parts have no time"},
-        {r->ttl, "--ttl", "parts have no TTL"},
-        {o->shards, "--shards", "one filter has the parts; -j sets the number of threads"},
-        {o->output.audit, "--audit", "it counts keys, not parts"},
-        {rewrites(o) && r->key_as, "--key-as", "paragraphs and lines are compared as they are"},
-        {!rewrites(o) && r->ignore_case, "--ignore-case", "case never matters in n-grams"},
-        {!rewrites(o) && r->ignore_space, "--ignore-space", "white space never matters in n-grams"},
-    };
-
-    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
-        if (refused[i].is_given)
-            return !reject("--parts cannot be combined with %s: %s; remove %s", refused[i].option,
-                           refused[i].why, refused[i].option);
-    return false;
 }
 
 /* Are the records texts with several lines, in a form that can be rewritten? */
@@ -83,15 +50,6 @@ static bool same_parts(const struct options *o, const struct stored *s, const ch
                   path, file_shown_keys(s->keys), keys, keys);
 }
 
-static struct run run_of(const struct options *o)
-{
-    struct run r = run_asked(o, 0);
-
-    r.passes =
-        write_passes(&r.output, o->output.emit == EMIT_DUPLICATES ? WEIR_SEEN : WEIR_NEW, false);
-    return r;
-}
-
 /* --against: a filter file is asked, and stays as it is. */
 static int run_against(const struct options *o, struct parts_run *x)
 {
@@ -107,7 +65,7 @@ static int run_against(const struct options *o, struct parts_run *x)
                     path);
     if (file_view(&stored, path) && same_parts(o, &stored, path)) {
         struct filtering asks = {.shards = &stored.shards, .operation = WEIR_SHARED_ASK};
-        struct run r = run_of(o);
+        struct run r = dedup_run(o, NULL, NULL);
 
         r.verdict = verdict_by_parts(x, &asks);
         status = run(&r, NULL);
@@ -131,28 +89,27 @@ static bool add_field(struct json_paths *paths, const char *key)
     return added;
 }
 
-int dedup_parts(const struct options *given, int (*dedup)(struct options *, struct parts_run *))
+int dedup_parts(struct options *o)
 {
-    struct options o = *given;
     struct json_paths field = {.n = 0};
-    struct parts_run x = {.parts = o.records.parts,
-                          .gram = o.near.shingle ? o.near.shingle : GRAM,
-                          .ignore_case = o.records.ignore_case,
-                          .ignore_space = o.records.ignore_space,
-                          .drop_above = o.parts.drop_above > 0 ? o.parts.drop_above : DROP_ABOVE,
-                          .flood = {.quiet = o.verbosity.quiet, .action = o.near.on_flood}};
+    struct parts_run x = {.parts = o->records.parts,
+                          .gram = o->near.shingle ? o->near.shingle : GRAM,
+                          .ignore_case = o->records.ignore_case,
+                          .ignore_space = o->records.ignore_space,
+                          .drop_above = o->parts.drop_above > 0 ? o->parts.drop_above : DROP_ABOVE,
+                          .flood = {.quiet = o->verbosity.quiet, .action = o->near.on_flood}};
     int status = EXIT_ERROR;
 
-    o.records.gram = x.gram;
-    if (is_refused(&o) || !are_texts(&o))
+    o->records.gram = x.gram;
+    if (!are_texts(o))
         return EXIT_ERROR;
-    o.shards = 1;
-    if (o.records.format == FORMAT_JSONL && o.records.key) {
-        if (!add_field(&field, o.records.key))
+    o->shards = 1;
+    if (o->records.format == FORMAT_JSONL && o->records.key) {
+        if (!add_field(&field, o->records.key))
             return fail("out of memory");
         x.field = &field;
     }
-    status = o.parts.against ? run_against(&o, &x) : dedup(&o, &x);
+    status = o->parts.against ? run_against(o, &x) : dedup_by_filter(o, &x);
     json_close(&field);
     return status;
 }

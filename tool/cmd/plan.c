@@ -271,7 +271,7 @@ static bool print(const struct plan *p)
     return true;
 }
 
-int cmd_plan(const struct options *o)
+int cmd_plan(struct options *o)
 {
     struct plan p = {0};
     bool ok;

@@ -27,14 +27,7 @@ struct plan {
 /* Does it keep both limits? */
 bool plan_meets(const struct plan *p, const struct weir_prediction *one);
 
-/* Bits per key; NaN if none is kept. */
-double plan_bits_per_key(const struct plan *p, const struct weir_prediction *one);
-
-/* Length of the filter's name in its spec. */
-size_t plan_name_size(const struct weir_prediction *p);
-
-/* The reason for the first row. */
-void plan_say_why(const struct plan *p, char *text, size_t size);
+/* The explanation of the table. */
 void plan_print_words(const struct plan *p);
 
 /* False after a message. */

@@ -24,21 +24,23 @@ static double share_new(const struct plan *p)
     return p->stream.n ? distinct(p) / (double)p->stream.n : p->stream.fresh;
 }
 
-double plan_bits_per_key(const struct plan *p, const struct weir_prediction *one)
+/* NaN if none is kept. */
+static double bits_per_key(const struct plan *p, const struct weir_prediction *one)
 {
     double keys = isinf(distinct(p)) ? one->remembered : distinct(p);
 
     return keys > 0 ? 8 * (double)one->memory / keys : NAN;
 }
 
-size_t plan_name_size(const struct weir_prediction *p)
+/* Length of the filter's name in its spec. */
+static size_t name_size(const struct weir_prediction *p)
 {
     return strcspn(p->config, " ");
 }
 
 static bool is_named(const struct weir_prediction *p, const char *name)
 {
-    return plan_name_size(p) == strlen(name) && strncmp(p->config, name, plan_name_size(p)) == 0;
+    return name_size(p) == strlen(name) && strncmp(p->config, name, name_size(p)) == 0;
 }
 
 /* Of a stream, with the memory given or found. */
@@ -46,7 +48,7 @@ static void say_why_it_meets(const struct plan *p, const char *name, char *text,
 {
     const struct weir_prediction *best = p->p;
     struct shown memory = show_bytes((double)best->memory);
-    double bits = plan_bits_per_key(p, best);
+    double bits = bits_per_key(p, best);
 
     if (p->stream.n == 0 && p->stream.fresh == 1)
         snprintf(text, size,
@@ -68,14 +70,15 @@ static void say_why_it_meets(const struct plan *p, const char *name, char *text,
         snprintf(text, size, "%s meets both limits and passes the fewest repeats", name);
 }
 
-void plan_say_why(const struct plan *p, char *text, size_t size)
+/* The reason for the first row. */
+static void say_why(const struct plan *p, char *text, size_t size)
 {
     const struct weir_prediction *best = p->p;
-    double bits = plan_bits_per_key(p, best);
+    double bits = bits_per_key(p, best);
     char name[32];
 
     snprintf(name, sizeof name, is_named(best, BASELINE_DEFAULT) ? "a plain Bloom filter" : "%.*s",
-             (int)plan_name_size(best), best->config);
+             (int)name_size(best), best->config);
     if (p->windowed)
         snprintf(text, size,
                  "%s keeps the latest %s keys in the least memory: %s, with an error of %s at most",
@@ -136,7 +139,7 @@ static void say_of_growing(const struct plan *p)
         return;
     printf("%.*s is built once and never changes; to add keys later, use %.*s: %s, "
            "with a final error of %s\n",
-           (int)plan_name_size(p->p), p->p->config, (int)plan_name_size(&p->p[i]), p->p[i].config,
+           (int)name_size(p->p), p->p->config, (int)name_size(&p->p[i]), p->p[i].config,
            show_bytes((double)p->p[i].memory).text, show_chance(p->p[i].error).text);
 }
 
@@ -165,7 +168,7 @@ void plan_print_words(const struct plan *p)
         say_of_one(p, p->p);
         return;
     }
-    plan_say_why(p, why, sizeof why);
+    say_why(p, why, sizeof why);
     printf("%s\n", why);
     say_of_default(p);
     say_of_growing(p);
@@ -215,16 +218,16 @@ static void fill_row(struct plan_row *row, const struct plan *p, size_t i)
     const struct options *o = p->options;
 
     row->p = p->p[i];
-    snprintf(row->name, sizeof row->name, "%.*s", (int)plan_name_size(&row->p), row->p.config);
-    row->settings = strchr(row->p.config + plan_name_size(&row->p) + 1, ' '); /* after memory= */
+    snprintf(row->name, sizeof row->name, "%.*s", (int)name_size(&row->p), row->p.config);
+    row->settings = strchr(row->p.config + name_size(&row->p) + 1, ' '); /* after memory= */
     row->settings = row->settings ? row->settings + 1 : NULL;
     if (!p->windowed && !p->set)
         row->meets = plan_meets(p, &row->p) ? "yes" : "no";
-    row->bits = plan_bits_per_key(p, &row->p);
+    row->bits = bits_per_key(p, &row->p);
     if (o->filter.algorithm)
         row->choice = i == p->chosen ? "its best settings" : "as opened";
     else if (i == 0 && !print_is_text(o->format))
-        plan_say_why(p, row->why, sizeof row->why);
+        say_why(p, row->why, sizeof row->why);
 }
 
 bool plan_print_table(const struct plan *p)

@@ -38,6 +38,19 @@ struct run run_asked(const struct options *o, int from)
     return r;
 }
 
+struct run run_continued(const struct options *o, const char *keys, const struct state *before)
+{
+    struct run r = run_asked(o, 0);
+
+    r.save = o->state.path;
+    r.state = o->state;
+    r.keys = keys;
+    r.resume = o->state.resume ? before : NULL;
+    r.remembers = before;
+    r.clock = before ? before->clock : 0;
+    return r;
+}
+
 /* The first regular file, or NULL. */
 static const char *regular_file(const struct inputs *in)
 {
@@ -288,10 +301,11 @@ int run(const struct run *given, struct tally *tally)
     struct sink sink = {.context = r, .take = take, .wants_rest = wants_rest, .rest = rest};
     int status = EXIT_ERROR;
 
-    if (!r || !signals_watch())
-        return fail("not enough memory or file descriptors");
+    if (!r)
+        return fail("out of memory");
     r->run = given;
-    if (are_records(given) && run_open(r, sink) && save_first(r) && pipe_run(&r->pipe))
+    if (signals_watch() && are_records(given) && run_open(r, sink) && save_first(r) &&
+        pipe_run(&r->pipe))
         status = finish(r);
     if (tally)
         *tally = r->pipe.tally;
@@ -326,9 +340,7 @@ int run_into(const struct run *given, struct sink sink)
         .source = source_of_files(&source), .sink = sink, .threads = given->threads};
     bool ok;
 
-    if (!signals_watch())
-        return fail("not enough memory or file descriptors");
-    if (!are_records(given))
+    if (!signals_watch() || !are_records(given))
         return EXIT_ERROR;
     ok = source_open(&source, &given->records, given->inputs, given->command,
                      given->verbosity.quiet);

@@ -42,6 +42,9 @@ struct run {
 /* The run of these options, with the operands from `from` on as files. */
 struct run run_asked(const struct options *o, int from);
 
+/* The same with --state: keys: how keys are made; before: the state of an earlier run, or NULL. */
+struct run run_continued(const struct options *o, const char *keys, const struct state *before);
+
 /* Print a note if `what` depends on the machine's clock and the records are in a file. */
 void run_tell_clock(const struct run *r, const char *what);
 
@@ -52,6 +55,19 @@ int run(const struct run *given, struct tally *tally);
  * filter; loaded: it comes from a file. */
 int run_filter(struct run *r, struct filtering filtering, const struct filter_request *wanted,
                bool loaded);
+
+/* ---- the kinds of weir dedup ---- */
+
+/* The run of weir dedup: run_continued(), and which records pass. */
+struct run dedup_run(const struct options *o, const char *keys, const struct state *before);
+
+int dedup_exact(struct options *o);      /* --exact, also of weir build */
+int dedup_near(const struct options *o); /* --near */
+
+int dedup_parts(struct options *o); /* --parts */
+
+/* Without those, or with the filter of --parts; parts may be NULL. */
+int dedup_by_filter(struct options *o, struct parts_run *parts);
 
 /* Only into a sink, without verdicts or output. */
 int run_into(const struct run *given, struct sink sink);

@@ -71,7 +71,7 @@ static bool are_files(const struct inputs *files)
 static bool count_all(const struct inputs *files, const struct records *r, uint64_t *sum)
 {
     if (!signals_watch())
-        return reject("not enough memory or file descriptors");
+        return false;
     for (uint32_t i = 0; i < files->count; i++)
         if (!count_records(files->file[i], r, sum))
             return false;
@@ -103,7 +103,7 @@ static const char *rate_of_lookup(const struct options *o, const char *rate, cha
     return text;
 }
 
-bool keyset_open(const struct options *o, struct inputs files, struct shards *s)
+static bool open_filter(const struct options *o, struct inputs files, struct shards *s)
 {
     struct filter_request w = o->filter;
     const char *name = w.algorithm ? w.algorithm : DEFAULT_FOR_SETS;
@@ -155,7 +155,7 @@ static bool check_fixed(const struct options *o)
     return true;
 }
 
-bool keyset_begin(const struct options *o, struct building *b, struct shards *s)
+static bool begin_fixed(const struct options *o, struct building *b, struct shards *s)
 {
     struct filter_request w = o->filter;
     char complete[WEIR_SPEC_MAX], spec[SPEC_MAX], seed[32], lookup_rate[32];
@@ -170,6 +170,27 @@ bool keyset_begin(const struct options *o, struct building *b, struct shards *s)
     weir_spec_get(complete, "seed", seed, sizeof seed);
     return request_spec(&w, DEFAULT_FOR_FIXED, seed, spec) &&
            building_open(b, spec, shards_wanted(o->shards, o->threads, spec), s);
+}
+
+bool keyset_build(const struct options *o, struct run *r, bool fixed, struct shards *shards,
+                  struct prefix_lengths *prefixes)
+{
+    struct filtering filtering = {.shards = shards,
+                                  .operation = WEIR_SHARED_OBSERVE,
+                                  .must_fit = r->save != NULL,
+                                  .prefixes = prefixes};
+    struct building building = {0};
+
+    if (!fixed)
+        return open_filter(o, r->inputs, shards) &&
+               run_filter(r, filtering, &o->filter, false) == EXIT_FINE;
+    bool built = begin_fixed(o, &building, shards);
+    building.prefixes = prefixes;
+    r->verdict = verdict_by_builder(&building);
+    built = built && run(r, NULL) == EXIT_FINE &&
+            (r->save || (!signals_caught() && building_finish(&building)));
+    building_close(&building);
+    return built;
 }
 
 /* The size of a fixed filter with the same keys and error rate; 0 if unknown. */
@@ -237,6 +258,15 @@ static bool find_networks(struct options *o, const char *path, const struct stor
     return prefixes_read(prefixes, s->note) || reject("%s: damaged: no prefix lengths", path);
 }
 
+/* Are its keys made like those of the options, or is --keys-differ given? */
+static bool same_keys(const struct options *o, const char *path, const struct stored *s)
+{
+    char keys[WEIR_KEY_DESCRIPTION_MAX];
+
+    records_describe_keys(&o->records, keys, sizeof keys);
+    return o->keys_differ || file_same_keys(s, path, keys);
+}
+
 bool keyset_load(struct options *o, const char *path, struct stored *s,
                  struct prefix_lengths *prefixes)
 {
@@ -244,15 +274,7 @@ bool keyset_load(struct options *o, const char *path, struct stored *s,
                 o->verbosity.metrics || o->output.audit;
 
     return (told ? file_load(s, path) : file_view(s, path)) &&
-           find_networks(o, path, s, prefixes) && keyset_same_keys(o, path, s);
-}
-
-bool keyset_same_keys(const struct options *o, const char *path, const struct stored *s)
-{
-    char keys[WEIR_KEY_DESCRIPTION_MAX];
-
-    records_describe_keys(&o->records, keys, sizeof keys);
-    return o->keys_differ || file_same_keys(s, path, keys);
+           find_networks(o, path, s, prefixes) && same_keys(o, path, s);
 }
 
 /* Keys cannot be added to a fixed filter. */
@@ -267,16 +289,15 @@ static bool can_learn(const struct shards *s, const char *path)
                   path, about->name);
 }
 
-int keyset_change(const struct options *given, enum weir_shared_operation operation)
+int keyset_change(struct options *o, enum weir_shared_operation operation)
 {
     static struct stored stored;
     struct prefix_lengths prefixes;
-    struct options with = *given, *o = &with;
     const char *path = keyset_file(o);
     int status = EXIT_ERROR;
 
     if (path && lock_file(path) && file_load(&stored, path) &&
-        find_networks(o, path, &stored, &prefixes) && keyset_same_keys(o, path, &stored) &&
+        find_networks(o, path, &stored, &prefixes) && same_keys(o, path, &stored) &&
         (operation == WEIR_SHARED_FORGET ? can_forget(&stored.shards)
                                          : can_learn(&stored.shards, path))) {
         struct run r = run_asked(o, 1);

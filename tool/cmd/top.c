@@ -376,7 +376,7 @@ static bool open_board(struct board *b)
     return b->list || reject("out of memory");
 }
 
-int cmd_top(const struct options *o)
+int cmd_top(struct options *o)
 {
     static struct board b; /* large */
     weir_sketch *s = sketch_open(o->command, o->state.path, &o->filter, WEIR_CAN_LIST);

@@ -8,11 +8,11 @@
 
 static bool open_stream(struct arrivals *a)
 {
-    const struct eval_request *o = a->request;
+    const struct options *o = a->request;
 
-    if (o->inputs.count)
+    if (o->operands)
         return reject("--synthetic: cannot be combined with files such as '%s'; omit one of them",
-                      o->inputs.file[0]);
+                      o->operand[0]);
     if (o->records.key || o->records.importance || o->records.format != FORMAT_LINES ||
         o->records.nul || o->records.header || o->records.key_as || o->records.ignore_case ||
         o->records.ignore_space || o->records.keep_cr)
@@ -30,16 +30,16 @@ static bool open_stream(struct arrivals *a)
 
 static bool open_files(struct arrivals *a)
 {
-    const struct eval_request *o = a->request;
+    const struct options *o = a->request;
 
     a->weighed = o->records.importance != NULL;
-    if (!source_open(&a->files, &o->records, o->inputs, "eval", o->verbosity.quiet))
+    if (!source_open(&a->files, &o->records, options_inputs(o, 0), "eval", o->verbosity.quiet))
         return false;
     source_hurry(&a->files); /* for the progress bar */
     return true;
 }
 
-bool arrivals_open(struct arrivals *a, const struct eval_request *o)
+bool arrivals_open(struct arrivals *a, const struct options *o)
 {
     *a = (struct arrivals){.request = o, .synthetic = o->measures.synthetic, .passes = 1};
     a->replay.because = o->measures.report ? "--report" : "--permutations";
@@ -145,11 +145,15 @@ uint64_t arrivals_count(const struct arrivals *a)
     return a->replayed ? a->replay.count : a->synthetic ? a->stream.spec.n : 0;
 }
 
-uint64_t arrivals_total(const struct arrivals *a)
+void arrivals_progress(const struct arrivals *a, struct progress *p)
 {
-    uint64_t orders = a->request->measures.permutations ? a->request->measures.permutations : 1;
+    uint32_t permutations = a->request->measures.permutations;
+    uint64_t orders = permutations ? permutations : 1;
+    struct inputs inputs = options_inputs(a->request, 0);
+    uint64_t total = a->replayed    ? a->replay.count * sizeof *a->replay.key * orders * a->passes
+                     : a->synthetic ? a->stream.spec.n * a->stream.spec.length
+                                    : a->files.reader.total;
 
-    return a->replayed    ? a->replay.count * sizeof *a->replay.key * orders * a->passes
-           : a->synthetic ? a->stream.spec.n * a->stream.spec.length
-                          : a->files.reader.total;
+    progress_open(p, a->request->verbosity.quiet || (!a->synthetic && inputs_are_typed(&inputs)),
+                  total);
 }

@@ -4,12 +4,12 @@
 #define WEIR_EVAL_ARRIVALS_H
 
 #include "eval/replay.h"
-#include "eval/request.h"
+#include "cli/options.h"
 #include "eval/synthetic.h"
 #include "pipe/source.h"
 
 struct arrivals {
-    const struct eval_request *request;
+    const struct options *request;
     bool weighed; /* arrivals have an importance */
     struct file_source files;
 
@@ -23,7 +23,7 @@ struct arrivals {
 };
 
 /* Open the source. False after a message. */
-bool arrivals_open(struct arrivals *a, const struct eval_request *o);
+bool arrivals_open(struct arrivals *a, const struct options *o);
 void arrivals_close(struct arrivals *a);
 
 /* For the pipe. Replayed keys are hashed already. */
@@ -36,8 +36,9 @@ const uint64_t *arrivals_ids(const struct batch *b);
 /* The synthetic stream; of a sample, with as many keys as it has. */
 struct weir_stream arrivals_stream(const struct arrivals *a);
 
-/* Arrivals, and the bytes of all passes for the progress bar; 0 if not known. */
-uint64_t arrivals_count(const struct arrivals *a);
-uint64_t arrivals_total(const struct arrivals *a);
+uint64_t arrivals_count(const struct arrivals *a); /* 0 if not known */
+
+/* Begin the progress bar, with the bytes of all passes. */
+void arrivals_progress(const struct arrivals *a, struct progress *p);
 
 #endif

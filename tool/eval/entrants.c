@@ -126,8 +126,9 @@ static void curve_end(struct curve *c, const struct entrant *e)
 
 /* ---- selection ---- */
 
-bool selection_split(const struct values *list, const char *option, char words[ENTRANTS_MAX][64],
-                     uint32_t *count)
+/* Append the words of an option's values such as "a,b". */
+static bool split(const struct values *list, const char *option, char words[ENTRANTS_MAX][64],
+                  uint32_t *count)
 {
     for (int i = 0; i < list->n; i++)
         for (const char *at = list->at[i], *next; at; at = next) {
@@ -144,6 +145,31 @@ bool selection_split(const struct values *list, const char *option, char words[E
     return true;
 }
 
+/* Is it measured by default? */
+static bool is_usual(enum weir_kind kind, const struct weir_algorithm *about)
+{
+    return kind == WEIR_KIND_SCREEN
+               ? weir_find_parameter(kind, about->name, "memory") != NULL
+               : (about->traits & (WEIR_FOR_TABLES | WEIR_CAN_OBSERVE)) == WEIR_CAN_OBSERVE;
+}
+
+bool selection_read(struct selection *s, const struct options *o, enum weir_kind kind, bool weighed)
+{
+    bool screens = kind == WEIR_KIND_SCREEN;
+    struct values named = {.at = {o->check.screen}, .n = o->check.screen != NULL};
+    const struct values *names = screens ? &named : &o->measures.algorithms;
+    const struct weir_algorithm *about;
+
+    *s = (struct selection){.request = o, .kind = kind, .weighed = weighed};
+    if (!split(names, screens ? "--screen" : "-a", s->name, &s->names) ||
+        !split(&o->measures.memories, "-m", s->memory, &s->memories))
+        return false;
+    for (size_t i = 0; names->n == 0 && (about = weir_algorithm_at(kind, i)); i++)
+        if (is_usual(kind, about))
+            snprintf(s->name[s->names++], sizeof s->name[0], "%s", about->name);
+    return true;
+}
+
 bool filter_is(const char *name, uint64_t traits)
 {
     const struct weir_algorithm *about = weir_find_algorithm(WEIR_KIND_FILTER, name);
@@ -151,32 +177,35 @@ bool filter_is(const char *name, uint64_t traits)
     return about && about->traits & traits;
 }
 
-/* The library rejects filters that do not exist. */
+/* The library rejects names that do not exist. */
+static bool takes(enum weir_kind kind, const char *name, const char *parameter)
+{
+    return !weir_find_algorithm(kind, name) || weir_find_parameter(kind, name, parameter);
+}
+
 bool filter_takes(const char *name, const char *parameter)
 {
-    return !weir_find_algorithm(WEIR_KIND_FILTER, name) ||
-           weir_find_parameter(WEIR_KIND_FILTER, name, parameter);
+    return takes(WEIR_KIND_FILTER, name, parameter);
 }
 
 /* Each filter gets the parameters that it has. A parameter that none has is given to all, and the
  * library rejects it. */
 static bool is_given(const struct selection *s, const char *name, const char *parameter)
 {
-    bool wanted = filter_takes(name, parameter), by_some = false;
+    bool by_some = false;
 
     for (uint32_t i = 0; i < s->names; i++)
-        by_some |= filter_takes(s->name[i], parameter);
-    return wanted || !by_some;
+        by_some |= takes(s->kind, s->name[i], parameter);
+    return takes(s->kind, name, parameter) || !by_some;
 }
 
-/* The options for this filter. */
-static struct filter_request wanted_for(const struct selection *s, const char *name,
+struct filter_request selection_request(const struct selection *s, const char *name,
                                         const char *memory, const char *fpr, const char *set)
 {
     struct filter_request w = s->request->filter;
 
     w.algorithm = name;
-    w.memory = memory;
+    w.memory = takes(s->kind, name, "memory") ? memory : NULL;
     w.fpr = fpr ? fpr : w.fpr;
     w.fpr = w.fpr && is_given(s, name, "fpr") ? w.fpr : NULL;
     w.sets = 0;
@@ -185,30 +214,28 @@ static struct filter_request wanted_for(const struct selection *s, const char *n
             w.set[w.sets++] = s->request->filter.set[i];
     if (set)
         w.set[w.sets++] = set;
-    w.importance = s->weighed && filter_takes(name, "importance");
+    w.importance = s->weighed && takes(s->kind, name, "importance");
     return w;
+}
+
+void selection_describe(const char *config, char name[64], char settings[WEIR_SPEC_MAX])
+{
+    char copy[WEIR_SPEC_MAX], *rest = copy;
+    size_t used = 0;
+
+    snprintf(copy, sizeof copy, "%s", config);
+    snprintf(name, 64, "%s", strsep(&rest, " "));
+    for (char *word; (word = strsep(&rest, " "));)
+        if (strncmp(word, "memory=", 7) != 0 && strncmp(word, "seed=", 5) != 0)
+            used += (size_t)snprintf(settings + used, WEIR_SPEC_MAX - used, "%s%s", used ? " " : "",
+                                     word);
 }
 
 /* ---- opening ---- */
 
-/* "recent memory=64 width=16 seed=1" -> "recent", "width=16" */
-static void describe(struct entrant *e)
-{
-    char copy[WEIR_SPEC_MAX], *rest = copy;
-
-    snprintf(copy, sizeof copy, "%s", e->filter.config);
-    snprintf(e->name, sizeof e->name, "%s", strsep(&rest, " "));
-    for (char *word; (word = strsep(&rest, " "));) {
-        size_t used = strlen(e->settings);
-
-        if (strncmp(word, "memory=", 7) != 0 && strncmp(word, "seed=", 5) != 0)
-            snprintf(e->settings + used, sizeof e->settings - used, "%s%s", used ? " " : "", word);
-    }
-}
-
 static bool add_scores(struct entrant *e, const struct measures *m)
 {
-    describe(e);
+    selection_describe(e->filter.config, e->name, e->settings);
     e->memory = weir_stats_of(e->filter.w[0]).memory;
     e->answer = malloc(RECORDS_MAX);
     e->class = m->by_importance ? calloc(CLASSES, sizeof *e->class) : NULL;
@@ -221,7 +248,7 @@ bool entrants_add(struct entrants *all, const struct selection *s, const char *n
 {
     char spec[SPEC_MAX];
     struct entrant *e = &all->entrant[all->count];
-    struct filter_request w = wanted_for(s, name, memory, fpr, set);
+    struct filter_request w = selection_request(s, name, memory, fpr, set);
     struct weir_error error = {0};
 
     if (all->count == ENTRANTS_MAX)
@@ -255,20 +282,6 @@ void entrants_remove_last(struct entrants *all)
 }
 
 /* ---- all entrants ---- */
-
-bool selection_read(struct selection *s, const struct eval_request *o, bool weighed)
-{
-    *s = (struct selection){.request = o, .weighed = weighed};
-    if (!selection_split(&o->measures.algorithms, "-a", s->name, &s->names) ||
-        !selection_split(&o->measures.memories, "-m", s->memory, &s->memories))
-        return false;
-    for (size_t i = 0; o->measures.algorithms.n == 0 && weir_algorithm_at(WEIR_KIND_FILTER, i); i++)
-        if ((weir_algorithm_at(WEIR_KIND_FILTER, i)->traits &
-             (WEIR_FOR_TABLES | WEIR_CAN_OBSERVE)) == WEIR_CAN_OBSERVE)
-            snprintf(s->name[s->names++], sizeof s->name[0], "%s",
-                     weir_algorithm_at(WEIR_KIND_FILTER, i)->name);
-    return true;
-}
 
 bool entrants_open(struct entrants *all)
 {

@@ -10,10 +10,10 @@
 
 #include <weir.h>
 
+#include "pipe/batch.h"
 #include "eval/replay.h"
-#include "eval/request.h"
+#include "cli/options.h"
 #include "state/shards.h"
-#include "verdict/batch_keys.h"
 
 /* ---- counts of records and errors, and their rates: score.c ---- */
 
@@ -99,29 +99,37 @@ struct entrants {
     char seed[64];   /* the same for all */
 };
 
-/* The values of -a (default: all filters except those for a paper's tables) and of -m. */
+/* The values of -a (default: all filters except those for a paper's tables) or --screen (default:
+ * all that store keys), and of -m. */
 struct selection {
-    const struct eval_request *request;
+    const struct options *request;
+    enum weir_kind kind;
     bool weighed; /* arrivals have an importance */
     char name[ENTRANTS_MAX][64], memory[ENTRANTS_MAX][64];
     uint32_t names, memories;
 };
 
+/* False after a message. */
+bool selection_read(struct selection *s, const struct options *o, enum weir_kind kind,
+                    bool weighed);
+
+/* The options for one of them. fpr: instead of that of the options; set: a further parameter such
+ * as "enter=25%"; both may be NULL. */
+struct filter_request selection_request(const struct selection *s, const char *name,
+                                        const char *memory, const char *fpr, const char *set);
+
+/* "recent memory=64 width=16 seed=1": "recent" and "width=16". */
+void selection_describe(const char *config, char name[64], char settings[WEIR_SPEC_MAX]);
+
 /* Does a filter have any of these traits (enum weir_trait)? This parameter ("k", "k=2")? */
 bool filter_is(const char *name, uint64_t traits);
 bool filter_takes(const char *name, const char *parameter);
 
-/* Append the words of an option's values such as "a,b". False after a message. */
-bool selection_split(const struct values *list, const char *option, char words[ENTRANTS_MAX][64],
-                     uint32_t *count);
-
 /* All combinations of filters and memories. False after a message. */
-bool selection_read(struct selection *s, const struct eval_request *o, bool weighed);
 bool entrants_add_all(struct entrants *all, const struct selection *s);
 
-/* Or one by one: begin with none. memory and fpr may be NULL for those of the options; `set` is a
- * further parameter such as "enter=25%", or NULL. If the library rejects the spec, *refused (if not
- * NULL) gets the reason and nothing is added. */
+/* Or one by one: begin with none. If the library rejects the spec, *refused (if not NULL) gets the
+ * reason and nothing is added. */
 bool entrants_open(struct entrants *all);
 bool entrants_add(struct entrants *all, const struct selection *s, const char *name,
                   const char *memory, const char *fpr, const char *set, struct weir_error *refused);

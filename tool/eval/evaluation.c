@@ -30,15 +30,14 @@ static bool start(struct evaluation *ev, const struct shards *hasher, bool once)
                : truth_open_set(&ev->truth, limit, ev->request->records.time.span);
 }
 
-bool evaluation_open(struct evaluation *ev, const struct eval_request *o)
+bool evaluation_open(struct evaluation *ev, const struct options *o)
 {
     static struct selection selection;
 
     *ev = (struct evaluation){
         .request = o, .line = PTHREAD_MUTEX_INITIALIZER, .moved = PTHREAD_COND_INITIALIZER};
-    if (!signals_watch())
-        return reject("not enough memory or file descriptors");
-    return arrivals_open(&ev->arrivals, o) && selection_read(&selection, o, ev->arrivals.weighed) &&
+    return signals_watch() && arrivals_open(&ev->arrivals, o) &&
+           selection_read(&selection, o, WEIR_KIND_FILTER, ev->arrivals.weighed) &&
            entrants_add_all(&ev->entrants, &selection) &&
            start(ev, &ev->entrants.entrant[0].filter, o->measures.permutations == 0);
 }
@@ -133,10 +132,7 @@ static bool run(struct evaluation *ev, struct verdict verdict, struct sink sink)
 
 static void open_progress(struct evaluation *ev)
 {
-    bool typed = !ev->request->measures.synthetic && inputs_are_typed(&ev->request->inputs);
-
-    progress_open(&ev->progress, ev->request->verbosity.quiet || typed,
-                  arrivals_total(&ev->arrivals));
+    arrivals_progress(&ev->arrivals, &ev->progress);
 }
 
 static bool gather(struct evaluation *ev)
@@ -241,13 +237,12 @@ static bool open_hasher(struct evaluation *ev)
     return shards_open(&ev->hasher, spec, 1, &error) == WEIR_OK || reject("%s", error.text);
 }
 
-bool evaluation_gather(struct evaluation *ev, const struct eval_request *o, uint64_t most)
+bool evaluation_gather(struct evaluation *ev, const struct options *o, uint64_t most)
 {
     *ev = (struct evaluation){
         .request = o, .line = PTHREAD_MUTEX_INITIALIZER, .moved = PTHREAD_COND_INITIALIZER};
-    if (!signals_watch())
-        return reject("not enough memory or file descriptors");
-    if (!arrivals_open(&ev->arrivals, o) || !open_hasher(ev) || !start(ev, &ev->hasher, false))
+    if (!signals_watch() || !arrivals_open(&ev->arrivals, o) || !open_hasher(ev) ||
+        !start(ev, &ev->hasher, false))
         return false;
     ev->arrivals.replay.most = most;
     return gather(ev) && !signals_caught();
@@ -301,7 +296,7 @@ void evaluation_report(const struct evaluation *ev)
 
     if (ev->arrivals.replayed)
         once.records = ev->records;
-    tell_skipped(&once, &ev->request->verbosity, ev->request->inputs.count > 1);
+    tell_skipped(&once, &ev->request->verbosity, ev->request->operands > 1);
     if (style == STATS_TEXT || style == STATS_LINE)
         report_text(ev);
     else if (style == STATS_JSON)

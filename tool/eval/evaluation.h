@@ -9,7 +9,7 @@
 #include "eval/arrivals.h"
 
 struct evaluation {
-    const struct eval_request *request;
+    const struct options *request;
     struct arrivals arrivals;
     struct truth truth;
     struct entrants entrants;
@@ -27,13 +27,13 @@ struct evaluation {
 };
 
 /* False after a message. */
-bool evaluation_open(struct evaluation *ev, const struct eval_request *o);
+bool evaluation_open(struct evaluation *ev, const struct options *o);
 bool evaluation_run(struct evaluation *ev);
 void evaluation_close(struct evaluation *ev);
 
 /* Read the arrivals into memory, at most `most` (replay.h). Then open entrants with that seed and
  * run; this can be repeated with others. */
-bool evaluation_gather(struct evaluation *ev, const struct eval_request *o, uint64_t most);
+bool evaluation_gather(struct evaluation *ev, const struct options *o, uint64_t most);
 
 /* Print the records and the baseline's cost on standard error, if --stats is given. */
 void evaluation_report(const struct evaluation *ev);

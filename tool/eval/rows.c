@@ -9,14 +9,72 @@
 
 #define VALUES_MOST 20 /* more importances are grouped in tenths */
 
-#define COLUMN(name, kind, member) TABLE_COLUMN(row, name, kind, member)
-#define REST(name, kind, member) TABLE_REST(row, name, kind, member)
+/* ---- columns ---- */
+
+#define FILTERS ROWS_OF_FILTERS
+#define ADVICE ROWS_OF_ADVICE
+#define CURVES ROWS_OF_CURVES
+#define GROUPS ROWS_OF_IMPORTANCES
+#define ALL (FILTERS | ADVICE | CURVES | GROUPS)
+#define COLUMN(name, kind, member, in, wide)                                                       \
+    {                                                                                              \
+        TABLE_COLUMN(row, name, kind, member), in, wide                                            \
+    }
+
+static const struct row_column {
+    struct table_column column;
+    unsigned in, wide; /* which kinds of rows have it; which of them only with --wide */
+} columns[] = {
+    COLUMN("algorithm", TEXT, name, ALL, 0),
+    COLUMN("settings", TEXT, settings, ALL, CURVES | GROUPS),
+    COLUMN("memory_bytes", BYTES, memory, ALL, 0),
+    COLUMN("importance", CHARS, importance, GROUPS, 0),
+    COLUMN("n", COUNT, n, ALL, FILTERS | ADVICE | GROUPS),
+    COLUMN("distinct", COUNT, distinct, ALL, ALL),
+    COLUMN("fpr", RATE, fpr, ALL, CURVES),
+    COLUMN("fnr", RATE, fnr, ALL, CURVES),
+    COLUMN("interval_fpr", RATE, interval_fpr, CURVES, 0),
+    COLUMN("interval_fnr", RATE, interval_fnr, CURVES, 0),
+    COLUMN("fpr_low", RATE, lost_low, ADVICE, 0),
+    COLUMN("fpr_high", RATE, lost_high, ADVICE, 0),
+    COLUMN("fnr_low", RATE, passed_low, ADVICE, 0),
+    COLUMN("fnr_high", RATE, passed_high, ADVICE, 0),
+    COLUMN("meets", TEXT, meets, ADVICE, 0),
+    COLUMN("advised", TEXT, advised, ADVICE, 0),
+    COLUMN("wfpr", RATE, weighted_fpr, FILTERS, FILTERS),
+    COLUMN("wfnr", RATE, weighted_fnr, FILTERS, FILTERS),
+    COLUMN("wfpr_all", RATE, weighted_fpr_all, FILTERS, FILTERS),
+    COLUMN("wfnr_all", RATE, weighted_fnr_all, FILTERS, FILTERS),
+    COLUMN("fill", RATE, fill, FILTERS | ADVICE | CURVES, FILTERS | CURVES),
+    COLUMN("error_now", RATE, error, FILTERS | ADVICE, FILTERS),
+    COLUMN("ns_per_record", NUMBER, nanoseconds, FILTERS | ADVICE, FILTERS),
+    COLUMN("predicted_fpr", RATE, predicted_fpr, FILTERS | ADVICE, FILTERS),
+    COLUMN("predicted_fnr", RATE, predicted_fnr, FILTERS | ADVICE, FILTERS),
+    COLUMN("predicted_fill", RATE, predicted_fill, FILTERS | ADVICE, FILTERS),
+    COLUMN("limit_fnr", RATE, limit_fnr, FILTERS, FILTERS),
+};
+
+#define COLUMNS (sizeof columns / sizeof *columns)
+
+struct table rows_table(const struct rows *rows, enum rows_kind kind)
+{
+    static struct table_column shown[COLUMNS + 1]; /* of the table that was asked for last */
+    size_t n = 0;
+
+    for (size_t i = 0; i < COLUMNS; i++)
+        if (columns[i].in & kind) {
+            shown[n] = columns[i].column;
+            shown[n++].rest = columns[i].wide & kind;
+        }
+    shown[n].name = NULL;
+    return (struct table){shown, rows->row, sizeof *rows->row, rows->count};
+}
 
 /* ---- a row ---- */
 
-static bool open_rows(struct rows *rows, const struct table_column *column, uint64_t most)
+static bool open_rows(struct rows *rows, uint64_t most)
 {
-    *rows = (struct rows){.row = calloc(most ? most : 1, sizeof *rows->row), .column = column};
+    *rows = (struct rows){.row = calloc(most ? most : 1, sizeof *rows->row)};
     return rows->row || reject("out of memory");
 }
 
@@ -24,11 +82,6 @@ void rows_close(struct rows *rows)
 {
     free(rows->row);
     *rows = (struct rows){0};
-}
-
-struct table rows_table(const struct rows *rows)
-{
-    return (struct table){rows->column, rows->row, sizeof *rows->row, rows->count};
 }
 
 /* Add a row with the columns that all tables have. */
@@ -48,44 +101,6 @@ static struct row *add_row(struct rows *rows, const struct entrant *e, const str
 }
 
 /* ---- one row per filter ---- */
-
-#define MEASURED                                                                                   \
-    COLUMN("algorithm", TEXT, name), COLUMN("settings", TEXT, settings),                           \
-        COLUMN("memory_bytes", BYTES, memory), REST("n", COUNT, n),                                \
-        REST("distinct", COUNT, distinct), COLUMN("fpr", RATE, fpr), COLUMN("fnr", RATE, fnr)
-
-const struct table_column rows_advice_columns[] = {
-    MEASURED,
-    COLUMN("fpr_low", RATE, lost_low),
-    COLUMN("fpr_high", RATE, lost_high),
-    COLUMN("fnr_low", RATE, passed_low),
-    COLUMN("fnr_high", RATE, passed_high),
-    COLUMN("meets", TEXT, meets),
-    COLUMN("advised", TEXT, advised),
-    COLUMN("fill", RATE, fill),
-    COLUMN("error_now", RATE, error),
-    COLUMN("ns_per_record", NUMBER, nanoseconds),
-    COLUMN("predicted_fpr", RATE, predicted_fpr),
-    COLUMN("predicted_fnr", RATE, predicted_fnr),
-    COLUMN("predicted_fill", RATE, predicted_fill),
-    {NULL},
-};
-
-static const struct table_column filter_columns[] = {
-    MEASURED,
-    REST("wfpr", RATE, weighted_fpr),
-    REST("wfnr", RATE, weighted_fnr),
-    REST("wfpr_all", RATE, weighted_fpr_all),
-    REST("wfnr_all", RATE, weighted_fnr_all),
-    REST("fill", RATE, fill),
-    REST("error_now", RATE, error),
-    REST("ns_per_record", NUMBER, nanoseconds),
-    REST("predicted_fpr", RATE, predicted_fpr),
-    REST("predicted_fnr", RATE, predicted_fnr),
-    REST("predicted_fill", RATE, predicted_fill),
-    REST("limit_fnr", RATE, limit_fnr),
-    {NULL},
-};
 
 static void measure(struct row *row, const struct entrant *e, uint32_t orders)
 {
@@ -118,37 +133,15 @@ static void predict(struct row *row, const struct entrant *e, const struct evalu
     row->limit_fnr = uniform ? weir_min_fnr(bits, keys, row->fpr) : NAN;
 }
 
-bool rows_of_filters(struct rows *rows, const struct evaluation *ev)
+static void add_filter(struct rows *rows, const struct entrant *e, const struct evaluation *ev)
 {
-    const struct entrants *all = &ev->entrants;
+    struct row *row = add_row(rows, e, &e->score, ev->entrants.orders);
 
-    if (!open_rows(rows, filter_columns, all->count))
-        return false;
-    for (uint32_t i = 0; i < all->count; i++) {
-        const struct entrant *e = &all->entrant[i];
-        struct row *row = add_row(rows, e, &e->score, all->orders);
-
-        measure(row, e, all->orders);
-        predict(row, e, ev);
-    }
-    return true;
+    measure(row, e, ev->entrants.orders);
+    predict(row, e, ev);
 }
 
 /* ---- over the stream ---- */
-
-static const struct table_column curve_columns[] = {
-    COLUMN("algorithm", TEXT, name),
-    REST("settings", TEXT, settings),
-    COLUMN("memory_bytes", BYTES, memory),
-    COLUMN("n", COUNT, n),
-    REST("distinct", COUNT, distinct),
-    REST("fpr", RATE, fpr),
-    REST("fnr", RATE, fnr),
-    COLUMN("interval_fpr", RATE, interval_fpr),
-    COLUMN("interval_fnr", RATE, interval_fnr),
-    REST("fill", RATE, fill),
-    {NULL},
-};
 
 static void add_curve(struct rows *rows, const struct entrant *e, uint32_t orders)
 {
@@ -166,33 +159,7 @@ static void add_curve(struct rows *rows, const struct entrant *e, uint32_t order
     }
 }
 
-bool rows_of_curves(struct rows *rows, const struct evaluation *ev)
-{
-    const struct entrants *all = &ev->entrants;
-    uint64_t points = 0;
-
-    for (uint32_t i = 0; i < all->count; i++)
-        points += all->entrant[i].curve.points;
-    if (!open_rows(rows, curve_columns, points))
-        return false;
-    for (uint32_t i = 0; i < all->count; i++)
-        add_curve(rows, &all->entrant[i], all->orders);
-    return true;
-}
-
 /* ---- by importance ---- */
-
-static const struct table_column importance_columns[] = {
-    COLUMN("algorithm", TEXT, name),
-    REST("settings", TEXT, settings),
-    COLUMN("memory_bytes", BYTES, memory),
-    COLUMN("importance", CHARS, importance),
-    REST("n", COUNT, n),
-    REST("distinct", COUNT, distinct),
-    COLUMN("fpr", RATE, fpr),
-    COLUMN("fnr", RATE, fnr),
-    {NULL},
-};
 
 static uint64_t arrivals(const struct score *s)
 {
@@ -244,13 +211,28 @@ static void add_groups(struct rows *rows, const struct entrant *e, uint32_t orde
     }
 }
 
-bool rows_of_importances(struct rows *rows, const struct evaluation *ev)
+/* ---- all rows ---- */
+
+static uint64_t most_rows(const struct entrant *e, enum rows_kind kind)
+{
+    return kind == ROWS_OF_CURVES ? e->curve.points : kind == ROWS_OF_IMPORTANCES ? VALUES_MOST : 1;
+}
+
+bool rows_of(struct rows *rows, const struct evaluation *ev, enum rows_kind kind)
 {
     const struct entrants *all = &ev->entrants;
+    uint64_t most = 0;
 
-    if (!open_rows(rows, importance_columns, (uint64_t)VALUES_MOST * all->count))
+    for (uint32_t i = 0; i < all->count; i++)
+        most += most_rows(&all->entrant[i], kind);
+    if (!open_rows(rows, most))
         return false;
     for (uint32_t i = 0; i < all->count; i++)
-        add_groups(rows, &all->entrant[i], all->orders);
+        if (kind == ROWS_OF_CURVES)
+            add_curve(rows, &all->entrant[i], all->orders);
+        else if (kind == ROWS_OF_IMPORTANCES)
+            add_groups(rows, &all->entrant[i], all->orders);
+        else
+            add_filter(rows, &all->entrant[i], ev);
     return true;
 }

@@ -27,18 +27,20 @@ struct row {
 struct rows {
     struct row *row;
     uint32_t count;
-    const struct table_column *column;
+};
+
+enum rows_kind {
+    ROWS_OF_FILTERS = 1,
+    ROWS_OF_ADVICE = 2,     /* the same, with the columns of a report */
+    ROWS_OF_CURVES = 4,     /* with curves */
+    ROWS_OF_IMPORTANCES = 8 /* with classes */
 };
 
 /* False after a message. */
-bool rows_of_filters(struct rows *rows, const struct evaluation *ev);
-bool rows_of_curves(struct rows *rows, const struct evaluation *ev);      /* with curves */
-bool rows_of_importances(struct rows *rows, const struct evaluation *ev); /* with classes */
+bool rows_of(struct rows *rows, const struct evaluation *ev, enum rows_kind kind);
 void rows_close(struct rows *rows);
 
-/* For rows of a report, instead of their own. */
-extern const struct table_column rows_advice_columns[];
-
-struct table rows_table(const struct rows *rows);
+/* Print it before the next call. */
+struct table rows_table(const struct rows *rows, enum rows_kind kind);
 
 #endif

@@ -27,57 +27,17 @@ struct screened_batch {
 
 /* ---- opening ---- */
 
-struct choices {
-    char name[ENTRANTS_MAX][64], memory[ENTRANTS_MAX][64];
-    uint32_t names, memories;
-};
-
-static bool takes(const char *name, const char *parameter)
+static weir_screen *open_screen(const struct screens *s, const struct selection *c,
+                                const char *name, const char *memory)
 {
-    return weir_find_parameter(WEIR_KIND_SCREEN, name, parameter) != NULL;
-}
-
-static bool read_choices(struct choices *c, const struct eval_request *o)
-{
-    struct values named = {.at = {o->screens}, .n = o->screens != NULL};
-    const struct weir_algorithm *about;
-
-    if (!selection_split(&named, "--screen", c->name, &c->names) ||
-        !selection_split(&o->measures.memories, "-m", c->memory, &c->memories))
-        return false;
-    for (size_t i = 0; !o->screens && (about = weir_algorithm_at(WEIR_KIND_SCREEN, i)); i++)
-        if (takes(about->name, "memory"))
-            snprintf(c->name[c->names++], sizeof c->name[0], "%s", about->name);
-    if (c->memories == 0)
-        snprintf(c->memory[c->memories++], sizeof c->memory[0], MEMORY_DEFAULT);
-    return true;
-}
-
-/* Each screen gets the parameters that it has. A parameter that none has is given to all, and the
- * library rejects it. */
-static bool is_given(const struct choices *c, const char *name, const char *parameter)
-{
-    bool by_some = false;
-
-    for (uint32_t i = 0; i < c->names; i++)
-        by_some |= takes(c->name[i], parameter);
-    return takes(name, parameter) || !by_some;
-}
-
-static weir_screen *open_screen(const struct screens *s, const struct choices *c, const char *name,
-                                const char *memory)
-{
-    struct filter_request w = {.algorithm = name, .seed = s->request->filter.seed};
+    struct filter_request w = selection_request(c, name, memory, NULL, NULL);
     char spec[WEIR_SPEC_MAX], parameter[PARAMETER_MAX], number[24];
     struct weir_error error;
     weir_screen *screen = NULL;
     uint64_t keys;
 
-    w.memory = takes(name, "memory") ? memory : NULL;
-    for (int i = 0; i < s->request->filter.sets; i++)
-        if (is_given(c, name, s->request->filter.set[i]))
-            w.set[w.sets++] = s->request->filter.set[i];
-    if (takes(name, "set") && !request_sets(&w, "set") && asker_size(s->asker, &keys)) {
+    if (weir_find_parameter(WEIR_KIND_SCREEN, name, "set") && !request_sets(&w, "set") &&
+        asker_size(s->asker, &keys)) {
         snprintf(number, sizeof number, "%llu", (unsigned long long)(keys ? keys : 1));
         request_add(&w, parameter, "set", number);
     }
@@ -87,23 +47,7 @@ static weir_screen *open_screen(const struct screens *s, const struct choices *c
     return screen;
 }
 
-/* "dabf memory=1M theta=1/9 seed=1" -> "dabf", "theta=1/9" */
-static void describe(struct screen_row *row, const char *config)
-{
-    char copy[WEIR_SPEC_MAX], *rest = copy;
-
-    snprintf(copy, sizeof copy, "%s", config);
-    snprintf(row->name, sizeof row->name, "%s", strsep(&rest, " "));
-    for (char *word; (word = strsep(&rest, " "));) {
-        size_t used = strlen(row->settings);
-
-        if (strncmp(word, "memory=", 7) != 0 && strncmp(word, "seed=", 5) != 0)
-            snprintf(row->settings + used, sizeof row->settings - used, "%s%s", used ? " " : "",
-                     word);
-    }
-}
-
-static bool add(struct screens *s, const struct choices *c, const char *name, const char *memory)
+static bool add(struct screens *s, const struct selection *c, const char *name, const char *memory)
 {
     weir_screen *screen;
 
@@ -113,31 +57,36 @@ static bool add(struct screens *s, const struct choices *c, const char *name, co
         return false;
     if (!screening_open(&s->screening[s->count++], s->asker, screen))
         return false;
-    describe(&s->row[s->count - 1], s->screening[s->count - 1].config);
-    s->row[s->count - 1].memory = weir_screen_stats_of(screen).memory;
+    struct screen_row *row = &s->row[s->count - 1];
+    selection_describe(s->screening[s->count - 1].config, row->name, row->settings);
+    row->memory = weir_screen_stats_of(screen).memory;
     return true;
 }
 
-static bool add_all(struct screens *s, const struct choices *c)
+static bool add_all(struct screens *s, const struct selection *c)
 {
     for (uint32_t m = 0; m < c->memories; m++)
         for (uint32_t i = 0; i < c->names; i++)
-            if ((m == 0 || takes(c->name[i], "memory")) && /* otherwise it is there already */
+            if ((m == 0 || /* otherwise it is there already */
+                 weir_find_parameter(WEIR_KIND_SCREEN, c->name[i], "memory")) &&
                 !add(s, c, c->name[i], c->memory[m]))
                 return false;
     return true;
 }
 
-bool screens_open(struct screens *s, const struct eval_request *o)
+bool screens_open(struct screens *s, const struct options *o)
 {
-    static struct choices choices;
+    static struct selection choices;
 
     *s = (struct screens){.request = o, .batch = calloc(1, sizeof *s->batch)};
-    if (!s->batch || !signals_watch())
-        return reject("not enough memory or file descriptors");
-    if (!read_choices(&choices, o) || !arrivals_open(&s->arrivals, o))
+    if (!s->batch)
+        return reject("out of memory");
+    if (!signals_watch() || !selection_read(&choices, o, WEIR_KIND_SCREEN, false) ||
+        !arrivals_open(&s->arrivals, o))
         return false;
-    s->asker = asker_open(o->store, &o->patience, &o->records);
+    if (choices.memories == 0)
+        snprintf(choices.memory[choices.memories++], sizeof choices.memory[0], MEMORY_DEFAULT);
+    s->asker = asker_open(o->check.store, &o->patience, &o->records);
     if (!s->asker)
         return false;
     if (weir_screen_open(&s->none, ASK_ALL, NULL) != WEIR_OK)
@@ -250,9 +199,9 @@ bool screens_run(struct screens *s)
                         .clock = arrivals_clock(&s->arrivals),
                         .threads = 2, /* one reads while the other asks */
                         .progress = &progress};
-    bool ok, typed = !s->request->measures.synthetic && inputs_are_typed(&s->request->inputs);
+    bool ok;
 
-    progress_open(&progress, s->request->verbosity.quiet || typed, arrivals_total(&s->arrivals));
+    arrivals_progress(&s->arrivals, &progress);
     progress.seen = "members";
     ok = pipe_run(&pipe) && !pipe.failed && !signals_caught();
     progress_clear(&progress);
@@ -293,7 +242,7 @@ void screens_report(const struct screens *s)
     enum stats_style style = stats_style(&s->request->verbosity);
     const struct tally *t = &s->tally;
 
-    tell_skipped(t, &s->request->verbosity, s->request->inputs.count > 1);
+    tell_skipped(t, &s->request->verbosity, s->request->operands > 1);
     if (style == STATS_TEXT || style == STATS_LINE) {
         fprintf(stderr, "weir: %llu records, %llu of them of members",
                 (unsigned long long)t->records, (unsigned long long)t->seen);

@@ -11,7 +11,7 @@
 
 /* A screen's figures. */
 struct screen_row {
-    char name[32], settings[WEIR_SPEC_MAX];
+    char name[64], settings[WEIR_SPEC_MAX];
     uint64_t memory; /* bytes of cells */
     uint64_t n, members;
     uint64_t right, wrong; /* of those reported as members */
@@ -21,7 +21,7 @@ struct screen_row {
 };
 
 struct screens {
-    const struct eval_request *request;
+    const struct options *request;
     struct arrivals arrivals;
     struct asker *asker;
     weir_screen *none; /* asks for every key: the baseline */
@@ -34,7 +34,7 @@ struct screens {
 
 /* Open those of --screen (default: all that store keys) with every memory of -m. False after a
  * message. */
-bool screens_open(struct screens *s, const struct eval_request *o);
+bool screens_open(struct screens *s, const struct options *o);
 bool screens_run(struct screens *s);
 void screens_close(struct screens *s);
 

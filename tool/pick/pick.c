@@ -360,21 +360,21 @@ static bool normalize_fields(const struct picker *p, struct batch *b, uint32_t i
     return ok;
 }
 
-static bool join(const struct picker *p, struct arena *a, const struct weir_bytes *field,
-                 struct weir_bytes *key)
+bool pick_join(struct arena *a, const struct weir_bytes *field, uint32_t n, char joint,
+               struct weir_bytes *out)
 {
-    size_t size = p->keys - 1;
+    size_t size = n - 1;
     char *at;
 
-    for (uint32_t i = 0; i < p->keys; i++)
+    for (uint32_t i = 0; i < n; i++)
         size += field[i].size;
     at = arena_take(a, size);
     if (!at)
         return false;
-    *key = (struct weir_bytes){at, size};
-    for (uint32_t i = 0; i < p->keys; i++) {
+    *out = (struct weir_bytes){at, size};
+    for (uint32_t i = 0; i < n; i++) {
         if (i > 0)
-            *at++ = KEY_JOINT;
+            *at++ = joint;
         if (field[i].size)
             memcpy(at, field[i].data, field[i].size);
         at += field[i].size;
@@ -510,7 +510,7 @@ static void pick_fields(const struct picker *p, struct batch *b, uint32_t i)
         b->key[i] = field[0];
     else if (!normalize_fields(p, b, i, field))
         return;
-    else if (!join(p, &b->arena, field, &b->key[i]))
+    else if (!pick_join(&b->arena, field, p->keys, KEY_JOINT, &b->key[i]))
         batch_fault(b, i, false, "out of memory");
     if (p->important && !read_measure(field[p->keys], p->exact, &b->importance[i]))
         batch_fault(b, i, p->skip, "the %s '%.*s' is not a number of 0 or more%s", p->measure,

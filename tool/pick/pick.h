@@ -61,6 +61,10 @@ bool pick_learn(struct picker *p, const char *header, size_t size, struct batch 
 /* Fill the columns key, importance, time and bad. Any thread. */
 void pick_batch(const struct picker *p, struct batch *b);
 
+/* Several fields as one text, with this byte between them. False if out of memory. */
+bool pick_join(struct arena *a, const struct weir_bytes *field, uint32_t n, char joint,
+               struct weir_bytes *out);
+
 /* ---- the time and TTL of a record (--time, --ttl): pick_time.c ---- */
 
 /* Set the time of record i, whose fields were picked; or mark it as bad. */

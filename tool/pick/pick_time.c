@@ -32,28 +32,6 @@ static struct weir_bytes field_behind(const struct picker *p, struct weir_bytes 
     return (struct weir_bytes){at, (size_t)(to - at)};
 }
 
-/* Several fields, with a blank between them. */
-static bool join_texts(const struct weir_bytes *field, uint32_t n, struct arena *a,
-                       struct weir_bytes *out)
-{
-    size_t size = n - 1;
-    char *to;
-
-    for (uint32_t i = 0; i < n; i++)
-        size += field[i].size;
-    to = arena_take(a, size);
-    if (!to)
-        return false;
-    *out = (struct weir_bytes){to, size};
-    for (uint32_t i = 0; i < n; i++) {
-        if (i > 0)
-            *to++ = ' ';
-        memcpy(to, field[i].data, field[i].size);
-        to += field[i].size;
-    }
-    return true;
-}
-
 /* The text of the time, and of the field after it. False if out of memory. */
 static bool text_of(const struct picker *p, struct batch *b, uint32_t i,
                     const struct weir_bytes *field, struct weir_bytes *text,
@@ -65,7 +43,7 @@ static bool text_of(const struct picker *p, struct batch *b, uint32_t i,
     *next = (struct weir_bytes){NULL, 0};
     if (p->way == PICK_BLANKS || p->way == PICK_CHAR)
         *next = field_behind(p, first[p->times - 1], b->data + record_end(b, i));
-    return p->times == 1 || join_texts(first, p->times, &b->arena, text);
+    return p->times == 1 || pick_join(&b->arena, first, p->times, ' ', text);
 }
 
 /* ---- a record ---- */

@@ -3,7 +3,12 @@
  * Dates become days by the arithmetic of Hinnant ("chrono-compatible low-level
  * date algorithms", 2013): years begin in March, so that the leap day is the last,
  * and a cycle of 400 years has 146097 days. A standard form takes a third of the time
- * of strptime() and timegm(), the common log format less than a tenth. */
+ * of strptime() and timegm(), the common log format less than a tenth.
+ *
+ * libc's strptime() depends on the locale and ignores zone names. The parser of patterns supports
+ * the conversions that occur in logs: English names in any locale, a fraction (%f, as in Python),
+ * and zones. A blank in the pattern matches any number of blanks; numbers may lack leading zeros.
+ */
 #include "pick/time_text.h"
 
 #include <string.h>
@@ -12,6 +17,13 @@
 #define DAY INT64_C(86400)
 
 /* ---- arithmetic ---- */
+
+struct time_parts {
+    int64_t year;
+    uint32_t month, day, hour, minute, second, microsecond;
+    int64_t offset; /* of the zone, in seconds east */
+    bool zoned;
+};
 
 static int64_t days_before(int64_t year, uint32_t month, uint32_t day)
 {
@@ -35,7 +47,7 @@ static uint32_t days_of(int64_t year, uint32_t month)
     return days[month - 1] + (month == 2 && is_leap(year));
 }
 
-bool time_join(const struct time_parts *p, int64_t *microseconds)
+static bool join_parts(const struct time_parts *p, int64_t *microseconds)
 {
     if (p->month - 1 > 11 || p->day - 1 >= days_of(p->year, p->month) || p->hour > 23 ||
         p->minute > 59 || p->second > 60)
@@ -53,7 +65,9 @@ static bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-bool time_digits(const char **at, const char *end, uint32_t least, uint32_t most, uint32_t *out)
+/* These functions parse at *at, before end, and advance *at, or return false. */
+static bool read_digits(const char **at, const char *end, uint32_t least, uint32_t most,
+                        uint32_t *out)
 {
     uint32_t n = 0, value = 0;
 
@@ -64,7 +78,8 @@ bool time_digits(const char **at, const char *end, uint32_t least, uint32_t most
     return n >= least;
 }
 
-bool time_fraction(const char **at, const char *end, uint32_t *microsecond)
+/* To the microsecond; further digits are dropped. */
+static bool read_fraction(const char **at, const char *end, uint32_t *microsecond)
 {
     const char *start = *at;
     uint32_t scale = 100000;
@@ -92,7 +107,7 @@ static uint32_t pair(const char *at, uint32_t *bad)
 }
 
 /* Z, +hhmm or +hh:mm. */
-bool time_zone(const char **at, const char *end, struct time_parts *p)
+static bool read_offset(const char **at, const char *end, struct time_parts *p)
 {
     bool west = *at < end && **at == '-';
     uint32_t hours, minutes;
@@ -103,10 +118,10 @@ bool time_zone(const char **at, const char *end, struct time_parts *p)
         return true;
     if (!take(at, end, '-') && !take(at, end, '+'))
         return false;
-    if (!time_digits(at, end, 2, 2, &hours))
+    if (!read_digits(at, end, 2, 2, &hours))
         return false;
     take(at, end, ':');
-    if (!time_digits(at, end, 2, 2, &minutes) || hours > 23 || minutes > 59)
+    if (!read_digits(at, end, 2, 2, &minutes) || hours > 23 || minutes > 59)
         return false;
     p->offset = (int64_t)(hours * 3600 + minutes * 60) * (west ? -1 : 1);
     return true;
@@ -132,7 +147,7 @@ static uint32_t find_name(const char **at, const char *end, const char *const *n
     return i + 1;
 }
 
-bool time_month(const char **at, const char *end, uint32_t *month)
+static bool read_month(const char **at, const char *end, uint32_t *month)
 {
     static const char *const names[] = {"January",   "February", "March",    "April",
                                         "May",       "June",     "July",     "August",
@@ -142,7 +157,7 @@ bool time_month(const char **at, const char *end, uint32_t *month)
     return *month > 0;
 }
 
-bool time_weekday(const char **at, const char *end)
+static bool read_weekday(const char **at, const char *end)
 {
     static const char *const names[] = {"Monday", "Tuesday",  "Wednesday", "Thursday",
                                         "Friday", "Saturday", "Sunday"};
@@ -216,13 +231,13 @@ static bool read_rest(const char *at, const char *end, struct weir_bytes next, b
 {
     bool blank = take(&at, end, ' ');
 
-    if (at < end && *at != ']' && !time_zone(&at, end, p))
+    if (at < end && *at != ']' && !read_offset(&at, end, p))
         return false;
     if (at == end && !blank && !p->zoned && next.size > 0) {
         struct time_parts zone = {0};
         const char *from = next.data, *to = from + next.size;
 
-        if (time_zone(&from, to, &zone) && (from == to || (bracket && take(&from, to, ']'))) &&
+        if (read_offset(&from, to, &zone) && (from == to || (bracket && take(&from, to, ']'))) &&
             from == to) {
             p->offset = zone.offset;
             bracket = false;
@@ -240,9 +255,9 @@ static bool read_rfc3339(struct weir_bytes text, struct weir_bytes next, int64_t
 
     if (!read_date(&at, end, &p) || !read_clock(&at, end, &p))
         return false;
-    if ((take(&at, end, '.') || take(&at, end, ',')) && !time_fraction(&at, end, &p.microsecond))
+    if ((take(&at, end, '.') || take(&at, end, ',')) && !read_fraction(&at, end, &p.microsecond))
         return false;
-    return read_rest(at, end, next, false, &p) && time_join(&p, microseconds);
+    return read_rest(at, end, next, false, &p) && join_parts(&p, microseconds);
 }
 
 static bool read_common_log(struct weir_bytes text, struct weir_bytes next, int64_t *microseconds)
@@ -252,13 +267,199 @@ static bool read_common_log(struct weir_bytes text, struct weir_bytes next, int6
     bool bracket = take(&at, end, '[');
     uint32_t year;
 
-    if (!time_digits(&at, end, 2, 2, &p.day) || !take(&at, end, '/') ||
-        !time_month(&at, end, &p.month) || !take(&at, end, '/') ||
-        !time_digits(&at, end, 4, 4, &year) || !take(&at, end, ':') || !read_clock(&at, end, &p))
+    if (!read_digits(&at, end, 2, 2, &p.day) || !take(&at, end, '/') ||
+        !read_month(&at, end, &p.month) || !take(&at, end, '/') ||
+        !read_digits(&at, end, 4, 4, &year) || !take(&at, end, ':') || !read_clock(&at, end, &p))
         return false;
     p.year = year;
-    return read_rest(at, end, next, bracket, &p) && time_join(&p, microseconds);
+    return read_rest(at, end, next, bracket, &p) && join_parts(&p, microseconds);
 }
+
+/* ---- patterns of strptime ---- */
+
+struct pattern_reading {
+    const char *at, *end;
+    struct time_parts parts;
+    uint32_t day_of_year; /* 0: not given */
+    int half;             /* -1: not given; 0: AM, 1: PM */
+};
+
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\t' || c == '\n' || c == '\r';
+}
+
+static bool number(struct pattern_reading *r, uint32_t digits, uint32_t *out)
+{
+    return read_digits(&r->at, r->end, 1, digits, out);
+}
+
+static bool read_year(struct pattern_reading *r, uint32_t digits)
+{
+    uint32_t year;
+
+    if (!read_digits(&r->at, r->end, digits, digits, &year))
+        return false;
+    if (digits == 2)
+        year += year < 69 ? 2000 : 1900; /* POSIX */
+    r->parts.year = year;
+    return true;
+}
+
+static bool read_half(struct pattern_reading *r)
+{
+    if (r->end - r->at < 2 || (r->at[1] | 32) != 'm')
+        return false;
+    char c = (char)(*r->at | 32);
+
+    r->half = c == 'p';
+    r->at += 2;
+    return c == 'a' || c == 'p';
+}
+
+/* UTC and GMT are the only unambiguous zone names. */
+static bool read_zone(struct pattern_reading *r)
+{
+    if (r->end - r->at >= 3 && (memcmp(r->at, "UTC", 3) == 0 || memcmp(r->at, "GMT", 3) == 0)) {
+        r->at += 3;
+        return true;
+    }
+    return read_offset(&r->at, r->end, &r->parts);
+}
+
+static bool skip_blanks(struct pattern_reading *r)
+{
+    while (r->at < r->end && is_blank(*r->at))
+        r->at++;
+    return true;
+}
+
+static bool read_pattern(struct pattern_reading *r, const char *pattern);
+
+static bool read_letter(struct pattern_reading *r, char letter)
+{
+    struct time_parts *p = &r->parts;
+
+    switch (letter) {
+    case 'Y':
+        return read_year(r, 4);
+    case 'y':
+        return read_year(r, 2);
+    case 'm':
+        return number(r, 2, &p->month);
+    case 'b':
+    case 'B':
+    case 'h':
+        return read_month(&r->at, r->end, &p->month);
+    case 'e':
+        return skip_blanks(r) && number(r, 2, &p->day);
+    case 'd':
+        return number(r, 2, &p->day);
+    case 'j':
+        return number(r, 3, &r->day_of_year) && r->day_of_year > 0;
+    case 'a':
+    case 'A':
+        return read_weekday(&r->at, r->end);
+    case 'I':
+        return number(r, 2, &p->hour) && p->hour >= 1 && p->hour <= 12;
+    case 'H':
+        return number(r, 2, &p->hour);
+    case 'p':
+        return read_half(r);
+    case 'M':
+        return number(r, 2, &p->minute);
+    case 'S':
+        return number(r, 2, &p->second);
+    case 'f':
+        return read_fraction(&r->at, r->end, &p->microsecond);
+    case 'z':
+        return read_zone(r);
+    case 'F':
+        return read_pattern(r, "%Y-%m-%d");
+    case 'T':
+        return read_pattern(r, "%H:%M:%S");
+    case 'R':
+        return read_pattern(r, "%H:%M");
+    case 'D':
+        return read_pattern(r, "%m/%d/%y");
+    case 'n':
+    case 't':
+        return skip_blanks(r);
+    default: /* % itself */
+        return r->at < r->end && *r->at++ == letter;
+    }
+}
+
+static bool read_pattern(struct pattern_reading *r, const char *pattern)
+{
+    for (; *pattern; pattern++) {
+        bool fine;
+
+        if (*pattern == '%')
+            fine = read_letter(r, *++pattern);
+        else if (is_blank(*pattern))
+            fine = skip_blanks(r);
+        else
+            fine = r->at < r->end && *r->at++ == *pattern;
+        if (!fine)
+            return false;
+    }
+    return true;
+}
+
+/* Day 60 of a year is 59 days after its first day. */
+static bool join(struct pattern_reading *r, int64_t *microseconds)
+{
+    struct time_parts *p = &r->parts;
+    uint32_t year_days = is_leap(p->year) ? 366 : 365;
+
+    if (r->half >= 0)
+        p->hour = p->hour % 12 + 12 * (uint32_t)r->half;
+    if (r->day_of_year > year_days)
+        return false;
+    if (r->day_of_year)
+        p->month = p->day = 1;
+    if (!join_parts(p, microseconds))
+        return false;
+    if (r->day_of_year)
+        *microseconds += (r->day_of_year - 1) * INT64_C(86400000000);
+    return true;
+}
+
+static bool read_by_pattern(const char *pattern, struct weir_bytes text, int64_t *microseconds)
+{
+    struct pattern_reading r = {
+        .at = text.data, .end = (const char *)text.data + text.size, .half = -1};
+
+    return read_pattern(&r, pattern) && r.at == r.end && join(&r, microseconds);
+}
+
+/* ---- is it a pattern? ---- */
+
+static bool has(const char *pattern, const char *letters)
+{
+    for (; (pattern = strchr(pattern, '%')); pattern += 2)
+        if (strchr(letters, pattern[1]))
+            return true;
+    return false;
+}
+
+static const char *check_pattern(const char *pattern)
+{
+    for (const char *at = pattern; (at = strchr(at, '%')); at += 2)
+        if (!at[1] || !strchr("YymdejHIpMSfbBhaAzFTRDnt%", at[1]))
+            return "unsupported letter after %";
+    bool month = has(pattern, "mbBh") && has(pattern, "de");
+    bool day = has(pattern, "FD") || (has(pattern, "Yy") && (month || has(pattern, "j")));
+    if (!day)
+        return "it takes s, ms, us, rfc3339, clf, or a pattern with year, month and day, such as "
+               "%Y-%m-%d %H:%M:%S";
+    if (has(pattern, "I") != has(pattern, "p"))
+        return "%I requires %p, and %p requires %I";
+    return NULL;
+}
+
+/* ---- numbers ---- */
 
 /* Today has 10 digits of seconds, 13 of milliseconds, 16 of microseconds. */
 static bool guess_number(size_t digits, enum time_form *form)
@@ -305,7 +506,7 @@ bool time_read(const struct time_format *f, struct weir_bytes text, struct weir_
     case TIME_COMMON_LOG:
         return read_common_log(text, next, microseconds);
     default:
-        return time_pattern_read(f->pattern, text, microseconds);
+        return read_by_pattern(f->pattern, text, microseconds);
     }
 }
 
@@ -329,7 +530,7 @@ const char *time_format_read(const char *text, struct time_format *f)
             return NULL;
         }
     *f = (struct time_format){.form = TIME_PATTERN, .pattern = text};
-    return time_pattern_check(text);
+    return check_pattern(text);
 }
 
 const char *time_format_words(const struct time_format *f)

@@ -41,29 +41,4 @@ bool time_guess(struct weir_bytes text, struct time_format *f);
 bool time_read(const struct time_format *f, struct weir_bytes text, struct weir_bytes next,
                int64_t *microseconds);
 
-/* ---- pieces for patterns (time_pattern.c) ---- */
-
-struct time_parts {
-    int64_t year;
-    uint32_t month, day, hour, minute, second, microsecond;
-    int64_t offset; /* of the zone, in seconds east */
-    bool zoned;
-};
-
-bool time_pattern_read(const char *pattern, struct weir_bytes text, int64_t *microseconds);
-const char *time_pattern_check(const char *pattern);
-
-/* All in range, as one number. */
-bool time_join(const struct time_parts *p, int64_t *microseconds);
-
-/* Each parses at *at, before end, and advances *at, or returns false. A fraction is read to the
- * microsecond; further digits are dropped. */
-bool time_digits(const char **at, const char *end, uint32_t least, uint32_t most, uint32_t *out);
-bool time_fraction(const char **at, const char *end, uint32_t *microsecond);
-bool time_zone(const char **at, const char *end, struct time_parts *p);
-
-/* The month (from 1) or the weekday of an English name, short or whole. */
-bool time_month(const char **at, const char *end, uint32_t *month);
-bool time_weekday(const char **at, const char *end);
-
 #endif

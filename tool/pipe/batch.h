@@ -200,6 +200,21 @@ void batch_keyless(struct batch *b, uint32_t i);
 void batch_fault(struct batch *b, uint32_t i, bool skip, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
+/* ---- hashed keys ---- */
+
+/* How the keys of a filter of this spec are hashed. */
+struct trace_hash hash_of_spec(const char *config);
+
+/* Hash the keys of a batch. Any thread. */
+void keys_hash(struct trace_hash hash, struct batch *b);
+
+/* The good records, when it is known which are bad: the columns of the batch itself if all are
+ * good, otherwise dense copies. keys_return() copies their verdicts back. */
+const struct good_keys *keys_select(struct batch *b);
+void keys_return(struct batch *b);
+
+/* ---- records ---- */
+
 static inline size_t record_begin(const struct batch *b, uint32_t i)
 {
     return (uint32_t)(b->ends[i] + 1);

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -407,46 +408,40 @@ static bool has_key(const struct batch *b, uint32_t i)
            (b->verdict[i] != VERDICT_NONE || b->bad[i] == BAD_LATE);
 }
 
-static bool write_number(struct writer *w, uint64_t number)
+/* Short text in the format of printf(). */
+static bool __attribute__((format(printf, 2, 3)))
+write_format(struct writer *w, const char *format, ...)
 {
-    char text[40];
+    char text[128];
+    va_list args;
 
-    return write_text(
-        w, text,
-        (size_t)snprintf(text, sizeof text, "\"number\":%llu,", (unsigned long long)number));
+    va_start(args, format);
+    int size = vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    return write_text(w, text, (size_t)size);
 }
 
 /* Only of near-duplicates. */
 static bool write_similar(struct writer *w, const struct similar *s)
 {
-    char text[128];
-
-    return write_text(w, text,
-                      (size_t)snprintf(text, sizeof text,
-                                       ",\"similar_to\":%llu,\"jaccard\":%.3f,"
-                                       "\"error\":%.3f,\"bands\":%u",
-                                       (unsigned long long)s->record, s->jaccard, s->error,
-                                       s->bands));
-}
-
-static bool write_share(struct writer *w, double share)
-{
-    char text[40];
-
-    return write_text(w, text, (size_t)snprintf(text, sizeof text, ",\"seen_share\":%.3f", share));
+    return write_format(w, ",\"similar_to\":%llu,\"jaccard\":%.3f,\"error\":%.3f,\"bands\":%u",
+                        (unsigned long long)s->record, s->jaccard, s->error, s->bands);
 }
 
 static bool write_object(struct writer *w, const struct batch *b, uint32_t i, const char *names)
 {
     const char *word = w->rejects ? reason_of(w, b, i) : word_of(w, b->verdict[i]);
 
-    return write_word(w, "{") && (!w->rejects || write_number(w, b->first + i)) &&
+    return write_word(w, "{") &&
+           (!w->rejects ||
+            write_format(w, "\"number\":%llu,", (unsigned long long)(b->first + i))) &&
            write_word(w, "\"record\":") && write_value(w, b, i) && write_word(w, ",\"key\":") &&
            (has_key(b, i) ? write_key(w, b->key[i].data, b->key[i].size) : write_word(w, "null")) &&
            write_word(w, w->rejects ? ",\"reason\":\"" : ",\"verdict\":\"") &&
            write_word(w, word) && write_word(w, "\"") &&
            (!b->similar || b->verdict[i] != WEIR_SEEN || write_similar(w, &b->similar[i])) &&
-           (!b->share || !has_verdict(b->verdict[i]) || write_share(w, b->share[i])) &&
+           (!b->share || !has_verdict(b->verdict[i]) ||
+            write_format(w, ",\"seen_share\":%.3f", (double)b->share[i])) &&
            (!names || (write_word(w, ",\"filters\":[") && write_word(w, names))) &&
            write_word(w, names ? "]}\n" : "}\n");
 }

@@ -1,6 +1,6 @@
-/* chart.h - a chart of lines or bars, drawn by gnuplot as SVG in a page.
+/* chart.h - a chart of lines, points or bars, drawn by gnuplot as SVG in a page.
  *
- * Colours are the --hue-N of the page's style sheet (page.c), so they follow light and dark mode.
+ * A hue N is the --hue-N of the page's style sheet (page.c), so charts follow light and dark mode.
  */
 #ifndef WEIR_REPORT_CHART_H
 #define WEIR_REPORT_CHART_H
@@ -9,47 +9,33 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#define SERIES_MAX 32
-#define POINTS_MAX 96
-
 enum { HUE_TEXT = 0, HUE_FAINT = 1, HUE_FPR = 2, HUE_FNR = 3, HUE_FIRST = 4 /* of filters */ };
 
-struct series {
-    const char *name;
-    int hue, shape; /* of points: gnuplot's number; 0: a line alone */
-    bool bold, dashed;
-    bool loose; /* points without a line */
-    double x[POINTS_MAX], y[POINTS_MAX];
-    uint32_t n;
-};
-
-struct axis {
-    const char *label;
-    bool log;
-    double least, most; /* of the scale; most 0: as the points need. On a log scale what is
-                           less than least stands at the edge */
-    bool counts;        /* 100k, 2M */
-    bool slanted;       /* the tics */
-    char tics[2048];    /* "'1K' 1024, ..."; empty: chosen by gnuplot */
-};
+#define CHART_COLOUR "rgb '#0100%02x'" /* of a hue, in gnuplot commands */
 
 struct chart {
     const char *id, *title; /* id: letters, digits and _ */
-    struct axis x, y;
-    bool bars;   /* x of the first points is the length; names at the left */
-    bool points; /* names and shapes in a list, not at the ends of lines */
-    struct series series[SERIES_MAX];
-    uint32_t count;
-    const char *ring; /* "x,y" of a point to circle; NULL: none */
+    FILE *script, *plot;    /* settings and data; the command that draws them */
+    char *script_text, *plot_text;
+    size_t script_size, plot_size;
+    char style[160]; /* of the current series */
+    uint32_t series; /* that have points */
+    bool open;       /* the current one has points */
 };
 
-struct series *chart_add(struct chart *c, const char *name, int hue);
-void series_point(struct series *s, double x, double y); /* not a number: left out */
+void chart_open(struct chart *c, const char *id, const char *title);
 
-bool chart_is_empty(const struct chart *c);
+/* Add gnuplot commands, such as the labels and scales of the axes. Ends the current series. */
+void chart_set(struct chart *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Append its SVG. The first of a page defines the point shapes for all. False after a message. */
-bool chart_draw(struct chart *c, bool first, FILE *page);
+/* Begin a series. with: how gnuplot draws it, such as "lines lw 3"; it may begin with "using".
+ * name: for the key; NULL: none. Series without points are omitted. */
+void chart_series(struct chart *c, const char *name, int hue, const char *with);
+void chart_point(struct chart *c, double x, double y); /* not a number: left out */
+
+/* Append a figure with its SVG, or with a text if there are no points. *drawn: whether the page has
+ * a chart, which then defines the shapes of points for all. False after a message. */
+bool chart_close(struct chart *c, const char *caption, bool *drawn, FILE *page);
 
 /* Is gnuplot installed? False after a message. */
 bool chart_ready(void);

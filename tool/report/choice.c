@@ -121,7 +121,7 @@ static void drop_the_rest(struct selection *f, bool going_on)
 /* ---- settings ---- */
 
 /* Does -S already choose what the candidates would? */
-static bool is_settled(const struct eval_request *o)
+static bool is_settled(const struct options *o)
 {
     bool settled = false;
 
@@ -191,7 +191,7 @@ static bool prepare(struct entrants *all, const char *seed)
     return true;
 }
 
-bool candidates_open(struct candidates *list, struct entrants *all, const struct eval_request *o,
+bool candidates_open(struct candidates *list, struct entrants *all, const struct options *o,
                      bool weighed, const struct growth *growth, struct limits limits,
                      uint32_t halvings, uint64_t beyond, const char *seed)
 {
@@ -199,7 +199,7 @@ bool candidates_open(struct candidates *list, struct entrants *all, const struct
 
     *list = (struct candidates){.halvings = halvings};
     snprintf(list->fpr, sizeof list->fpr, "%.6g%%", 100 * limits.lost / 2);
-    if (!prepare(all, seed) || !selection_read(&f, o, weighed))
+    if (!prepare(all, seed) || !selection_read(&f, o, WEIR_KIND_FILTER, weighed))
         return false;
     if (o->measures.algorithms.n == 0)
         drop_the_rest(&f, growth->horizon > growth->distinct);
@@ -212,16 +212,15 @@ bool candidates_open(struct candidates *list, struct entrants *all, const struct
     return add_all(list, all, &f);
 }
 
-bool candidates_pick(const struct candidates *list, struct entrants *all,
-                     const struct eval_request *o, bool weighed, const uint32_t *index,
-                     uint32_t count, const char *seed)
+bool candidates_pick(const struct candidates *list, struct entrants *all, const struct options *o,
+                     bool weighed, const uint32_t *index, uint32_t count, const char *seed)
 {
     static struct selection f;
     static struct candidates picked;
 
     picked = *list;
     picked.count = 0;
-    if (!prepare(all, seed) || !selection_read(&f, o, weighed))
+    if (!prepare(all, seed) || !selection_read(&f, o, WEIR_KIND_FILTER, weighed))
         return false;
     for (uint32_t i = 0; i < count; i++)
         if (!add(&picked, all, &f, &list->candidate[index[i]]))

@@ -44,14 +44,13 @@ struct growth growth_of(const struct evaluation *ev, bool going_on);
 /* Add the candidates of -a, -m, -e and -S, or those worth measuring for that number of keys. If
  * `beyond` is not 0, instead the first filter of the list with more memory than that. False after a
  * message. */
-bool candidates_open(struct candidates *list, struct entrants *all, const struct eval_request *o,
+bool candidates_open(struct candidates *list, struct entrants *all, const struct options *o,
                      bool weighed, const struct growth *growth, struct limits limits,
                      uint32_t halvings, uint64_t beyond, const char *seed);
 
 /* Add some of them only. */
-bool candidates_pick(const struct candidates *list, struct entrants *all,
-                     const struct eval_request *o, bool weighed, const uint32_t *index,
-                     uint32_t count, const char *seed);
+bool candidates_pick(const struct candidates *list, struct entrants *all, const struct options *o,
+                     bool weighed, const uint32_t *index, uint32_t count, const char *seed);
 
 /* An interval; both ends are equal if it was measured. NaN: there were no such records. */
 struct range {

@@ -1,27 +1,17 @@
-/* page.c - text, numbers and style of a page. See page.h. */
+/* page.c - see page.h. */
 #include "report/page.h"
 
 #include <math.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "cli/messages.h"
+#include "cli/normalize.h"
 #include "report/chart.h"
+#include "state/replace.h"
 
 /* ---- text ---- */
-
-/* Bytes of the UTF-8 character that begins here, 0 if none does. */
-static size_t character(const unsigned char *at)
-{
-    size_t size = at[0] < 0x80 ? 1 : at[0] < 0xc2 ? 0 : at[0] < 0xe0 ? 2 : at[0] < 0xf0 ? 3 : 4;
-
-    if (at[0] > 0xf4 || (at[0] == 0xe0 && at[1] < 0xa0) || (at[0] == 0xed && at[1] > 0x9f) ||
-        (at[0] == 0xf0 && at[1] < 0x90) || (at[0] == 0xf4 && at[1] > 0x8f))
-        return 0;
-    for (size_t i = 1; i < size; i++)
-        if ((at[i] & 0xc0) != 0x80)
-            return 0;
-    return size;
-}
 
 static const char *entity(char c)
 {
@@ -44,7 +34,7 @@ static const char *entity(char c)
 void page_text(FILE *page, const char *text)
 {
     while (*text) {
-        size_t size = character((const unsigned char *)text);
+        size_t size = utf8_character(text);
         bool control = (unsigned char)*text < ' ' || *text == 0x7f;
 
         if (entity(*text))
@@ -55,6 +45,43 @@ void page_text(FILE *page, const char *text)
             fwrite(text, 1, size, page);
         text += size ? size : 1;
     }
+}
+
+void page_stream(FILE *page, const struct options *o)
+{
+    page_text(page, o->measures.synthetic ? o->measures.synthetic
+                    : o->operands == 0    ? "standard input"
+                                          : o->operand[0]);
+    if (o->operands > 1)
+        fprintf(page, " and %u more", o->operands - 1);
+}
+
+static void put_row(FILE *page, const struct table *t, size_t row, int digits)
+{
+    char text[CELL_MAX];
+
+    for (size_t i = 0; t->column[i].name; i++)
+        if (!table_is_empty(t, i)) {
+            table_show(t, row, i, digits, text);
+            fprintf(page, "<td>");
+            page_text(page, text);
+            fprintf(page, "</td>");
+        }
+}
+
+void page_table(FILE *page, const struct table *t, int digits, size_t best)
+{
+    fprintf(page, "<div class=\"scroll\"><table class=\"all\">\n<thead><tr>");
+    for (size_t i = 0; t->column[i].name; i++)
+        if (!table_is_empty(t, i))
+            fprintf(page, "<th>%s</th>", t->column[i].name);
+    fprintf(page, "</tr></thead>\n<tbody>\n");
+    for (size_t row = 0; row < t->rows; row++) {
+        fprintf(page, "<tr%s>", row == best ? " class=\"best\"" : "");
+        put_row(page, t, row, digits);
+        fprintf(page, "</tr>\n");
+    }
+    fprintf(page, "</tbody></table></div>\n");
 }
 
 /* ---- the shell ---- */
@@ -140,9 +167,10 @@ struct shown show_whole(double n)
     return s;
 }
 
-/* Whole numbers of the largest unit that allows it. */
-static struct shown show_unit(uint64_t bytes, const char *const *units)
+/* A whole number of the largest unit that allows it. */
+struct shown show_size(uint64_t bytes)
 {
+    static const char *const units[] = {"", "K", "M", "G", "T"};
     struct shown s;
     int unit = 0;
 
@@ -154,18 +182,16 @@ static struct shown show_unit(uint64_t bytes, const char *const *units)
     return s;
 }
 
-struct shown show_size(uint64_t bytes)
-{
-    static const char *const units[] = {"", "K", "M", "G", "T"};
-
-    return show_unit(bytes, units);
-}
-
 struct shown show_room(uint64_t bytes)
 {
-    static const char *const units[] = {" bytes", " KiB", " MiB", " GiB", " TiB"};
+    struct shown size = show_size(bytes), s;
+    int digits = (int)strspn(size.text, "0123456789");
 
-    return show_unit(bytes, units);
+    if (size.text[digits])
+        snprintf(s.text, sizeof s.text, "%.*s %ciB", digits, size.text, size.text[digits]);
+    else
+        snprintf(s.text, sizeof s.text, "%.16s bytes", size.text);
+    return s;
 }
 
 /* ---- style
@@ -190,14 +216,14 @@ int hue_of(const char *filter)
     return HUE_FIRST + (int)((h >> 16) % HUES);
 }
 
-const char page_head[] =
+static const char head[] =
     "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
     "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
     "<meta name=\"color-scheme\" content=\"light dark\">\n"
     "<link rel=\"icon\" href=\"data:,\">\n"
     "<title>weir: ";
 
-const char page_style[] =
+static const char style[] =
     "</title>\n<style>\n"
     ":root{--ground:#fff;--card:#f3f6f9;--edge:#c9d3dc;--hue-0:#1d2329;--hue-1:#dfe4e9;"
     "--hue-2:#d55e00;--hue-3:#0067a5;--hue-4:#5a4632;--hue-5:#7a3e00;--hue-6:#005f60;"
@@ -241,3 +267,26 @@ const char page_style[] =
     "break-inside:avoid}.charts{grid-template-columns:1fr 1fr;gap:.8rem 1.2rem}"
     "figcaption{font-size:7.5pt}pre,#choice,tr.best{background:none}details{display:none}}\n"
     "</style>\n</head>\n<body>\n<main>\n";
+
+/* ---- the file ---- */
+
+bool page_save(const struct options *o, bool (*put)(const void *what, FILE *page), const void *what)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *page = open_memstream(&text, &size);
+    bool ok = true;
+
+    if (page) {
+        fputs(head, page);
+        page_stream(page, o);
+        fputs(style, page);
+        ok = put(what, page);
+        fputs("</main>\n</body>\n</html>\n", page);
+    }
+    if (!page || ferror(page) + fclose(page) != 0)
+        ok = ok && reject("out of memory");
+    ok = ok && replace_file_by_text(o->measures.report, text, size);
+    free(text);
+    return ok;
+}

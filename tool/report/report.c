@@ -13,7 +13,7 @@
 
 /* ---- measuring ---- */
 
-static bool check(const struct eval_request *o)
+static bool check(const struct options *o)
 {
     if (o->measures.curve || o->measures.by_importance)
         return reject(
@@ -26,7 +26,7 @@ static bool check(const struct eval_request *o)
 
 /* Windows and capacities are numbers of keys: of a sample they would mean
  * something else. */
-static uint64_t records_most(const struct eval_request *o)
+static uint64_t records_most(const struct options *o)
 {
     bool all = false;
 
@@ -59,9 +59,9 @@ static bool check_length(const struct report *r)
 
 static bool read_limits(struct report *r)
 {
-    const struct eval_request *o = r->request;
+    const struct options *o = r->request;
 
-    r->limits = (struct limits){LOST_MOST, o->fnr > 0 ? o->fnr : PASSED_MOST};
+    r->limits = (struct limits){LOST_MOST, o->plan.fnr > 0 ? o->plan.fnr : PASSED_MOST};
     return !o->filter.fpr || (read_rate(o->filter.fpr, &r->limits.lost) && r->limits.lost > 0) ||
            reject("--fpr %s: invalid rate; use a number above 0, e.g. 0.01 or 1%%", o->filter.fpr);
 }
@@ -129,7 +129,7 @@ static bool run_all(struct report *r)
     struct evaluation *t = &r->evaluation;
 
     if (!open_candidates(r, &r->candidates, 0) || !run_candidates(r, &r->candidates, &r->choice) ||
-        !rows_of_filters(&r->all, t))
+        !rows_of(&r->all, t, ROWS_OF_ADVICE))
         return false;
     for (uint32_t i = 0; i < r->all.count; i++) {
         const struct outlook *o = &r->choice.outlook[i];
@@ -155,45 +155,109 @@ static bool run_best(struct report *r)
     t->arrivals.passes = 1;
     return candidates_pick(&r->candidates, &t->entrants, &r->detailed, r->weighed,
                            r->choice.best_of, r->choice.filters, seed_of(r, seed)) &&
-           evaluation_run(t) && rows_of_filters(&r->best, t) && rows_of_curves(&r->curves, t) &&
-           (!r->weighed || rows_of_importances(&r->groups, t));
+           evaluation_run(t) && rows_of(&r->best, t, ROWS_OF_FILTERS) &&
+           rows_of(&r->curves, t, ROWS_OF_CURVES) &&
+           (!r->weighed || rows_of(&r->groups, t, ROWS_OF_IMPORTANCES));
 }
 
 /* ---- the page ---- */
 
-static bool write_page(const struct report *r, FILE *page)
+static void put_row(const struct report *r, FILE *page, uint32_t entrant)
 {
+    const struct outlook *o = &r->choice.outlook[entrant];
+
+    fprintf(page, "<tr%s><th>%s</th><td><code>", entrant == r->choice.best ? " class=\"best\"" : "",
+            words_size(r, r->candidates.candidate[entrant].memory).text);
+    words_filter(page, r, entrant);
+    fprintf(page, "</code></td><td>%s</td>", words_range(o->lost).text);
+    fprintf(page, "<td>%s</td><td>%s</td></tr>\n", words_range(o->passed).text,
+            o->meets ? "yes" : "no");
+}
+
+static void put_best(const struct report *r, FILE *page)
+{
+    fprintf(page, "<h2>The best in each memory</h2>\n<div class=\"scroll\"><table>\n<thead><tr>"
+                  "<th>memory</th><th>filter</th><th>new records lost</th><th>repeats passed</th>"
+                  "<th>meets the limits</th></tr></thead>\n<tbody>\n");
+    for (uint32_t m = 0; m < r->candidates.memories; m++)
+        if (r->choice.at[m] != UINT32_MAX)
+            put_row(r, page, r->choice.at[m]);
+    fprintf(page, "</tbody></table></div>\n");
+}
+
+static void put_all(const struct report *r, FILE *page)
+{
+    struct table t = rows_table(&r->all, ROWS_OF_ADVICE);
+
+    fprintf(page, "<details>\n<summary>All %zu filters and settings that were measured</summary>\n",
+            t.rows);
+    page_table(page, &t, 3, SIZE_MAX);
+    fprintf(page, "</details>\n");
+}
+
+static void put_sample(const struct report *r, FILE *page)
+{
+    const struct replay *s = &r->evaluation.arrivals.replay;
+
+    if (s->halvings)
+        fprintf(page,
+                "<li><b>A sample was measured:</b> all %s records of one key in %.0f, chosen "
+                "by hash, by filters with 1/%.0f of the memory in the tables above. Error rates "
+                "depend on ratios alone, so they are those of the whole stream, except for "
+                "chance; the table of all filters has the memory that was used. <code>weir "
+                "eval</code> without <code>--report</code> measures every record.</li>\n",
+                show_whole((double)s->count).text, r->scale, r->scale);
+    if (s->cut)
+        fprintf(page,
+                "<li><b>Only the beginning was measured:</b> %s records. The stream is long, "
+                "and has too few keys to choose some of them. <code>weir eval</code> "
+                "without <code>--report</code> measures every record.</li>\n",
+                show_whole((double)s->count).text);
+}
+
+static void put_outlook(const struct report *r, FILE *page)
+{
+    if (!r->going_on)
+        return;
+    fprintf(page,
+            "<li><b>Intervals</b> are for a stream of up to %d times as many records. The lower "
+            "end is the best quarter of the records, measured from an empty filter. The upper "
+            "end is the worst quarter, measured after as many unique keys as may arrive by then "
+            "(%s, at the higher rate of the last two quarters, plus 10 %%). In addition it counts "
+            "every new "
+            "key as a repeat of one of the oldest keys, which a filter may have evicted. "
+            "<code>--finite</code> measures the records alone.</li>\n",
+            HORIZON, show_whole(r->growth.horizon).text);
+}
+
+static void put_tables(const struct report *r, FILE *page)
+{
+    put_best(r, page);
+    put_all(r, page);
+    fprintf(page,
+            "<h2>How to read this</h2>\n<ul>\n"
+            "<li>New records lost (fpr): the share of the records with a new key that were "
+            "reported as seen. Repeats passed (fnr): the share of the repeats that were reported "
+            "as new%s.</li>\n<li>The exact baseline is a set of all keys. Every filter observed "
+            "the same records in the same order. The charts show these records alone.</li>\n",
+            r->weighed ? ", each counted by its importance" : "");
+    put_sample(r, page);
+    put_outlook(r, page);
+    fprintf(page,
+            "<li>Each filter was opened with half the limit of lost records (<code>-e</code>), so "
+            "that chance does not exceed the limit. Less than 64 KiB is not advised.</li>\n"
+            "<li>Made by weir %s; <code>--seed %s</code> repeats it.</li>\n</ul>\n",
+            weir_version(), r->measured.seed);
+}
+
+static bool put_page(const void *what, FILE *page)
+{
+    const struct report *r = what;
     bool ok;
 
-    fputs(page_head, page);
-    report_name(r, page);
-    fputs(page_style, page);
     report_words(r, page);
     ok = report_charts(r, page);
-    report_tables(r, page);
-    fputs("</main>\n</body>\n</html>\n", page);
-    return ok;
-}
-
-static enum weir_status write_text(const void *what, weir_sink sink, void *into)
-{
-    const struct weir_bytes *text = what;
-
-    return sink(into, text->data, text->size) ? WEIR_OK : WEIR_WRITE_FAILED;
-}
-
-static bool save_page(const struct report *r)
-{
-    char *text = NULL;
-    size_t size;
-    FILE *page = open_memstream(&text, &size);
-    bool ok = page && write_page(r, page), whole = page && !ferror(page) && fclose(page) == 0;
-
-    if (ok && !whole)
-        fail("out of memory");
-    ok = ok && whole &&
-         replace_file(r->request->measures.report, write_text, &(struct weir_bytes){text, size});
-    free(text);
+    put_tables(r, page);
     return ok;
 }
 
@@ -201,9 +265,8 @@ static bool save_page(const struct report *r)
 
 static bool answer(const struct report *r)
 {
-    struct table table = rows_table(&r->all);
+    struct table table = rows_table(&r->all, ROWS_OF_ADVICE);
 
-    table.column = rows_advice_columns;
     if (!print_is_text(r->request->format))
         return table_print(&table, r->request->format);
     report_say(r);
@@ -221,7 +284,7 @@ static void close_report(struct report *r)
     free(r);
 }
 
-int report_run(const struct eval_request *o)
+int report_run(const struct options *o)
 {
     struct report *r = check(o) ? calloc(1, sizeof *r) : NULL;
     int status = EXIT_ERROR;
@@ -230,7 +293,8 @@ int report_run(const struct eval_request *o)
         return EXIT_ERROR;
     r->request = o;
     r->detailed = *o;
-    if (read_limits(r) && gather(r) && run_all(r) && run_best(r) && save_page(r) && answer(r)) {
+    if (read_limits(r) && gather(r) && run_all(r) && run_best(r) && page_save(o, put_page, r) &&
+        answer(r)) {
         evaluation_report(&r->evaluation);
         status = EXIT_FINE;
     }

@@ -15,10 +15,10 @@
 #define CURVE_POINTS 24
 
 struct report {
-    const struct eval_request *request; /* as given */
-    struct eval_request detailed;       /* the same, with curves and classes of importance */
-    struct evaluation evaluation; /* its entrants: the best setting of each filter, at the end */
-    struct entrants measured;     /* all that was measured */
+    const struct options *request; /* as given */
+    struct options detailed;       /* the same, with curves and classes of importance */
+    struct evaluation evaluation;  /* its entrants: the best setting of each filter, at the end */
+    struct entrants measured;      /* all that was measured */
     struct candidates candidates;
     struct growth growth;
     struct limits limits;
@@ -32,14 +32,11 @@ struct report {
 };
 
 /* weir eval --report, in full; the exit status. */
-int report_run(const struct eval_request *o);
-
-void report_name(const struct report *r, FILE *page); /* of the stream */
+int report_run(const struct options *o);
 
 /* The parts of the page. False after a message. */
 void report_words(const struct report *r, FILE *page);  /* what to choose */
 bool report_charts(const struct report *r, FILE *page); /* pictures */
-void report_tables(const struct report *r, FILE *page); /* figures, and how they were measured */
 
 /* The advice, on standard output. */
 void report_say(const struct report *r);
@@ -59,7 +56,7 @@ void words_filter(FILE *page, const struct report *r, uint32_t entrant);
 /* ---- weir eval --store --report: which screen to take, and the figures (screens_page.c) ---- */
 
 /* Can the page be written? False after a message. */
-bool report_screens_possible(const struct eval_request *o);
+bool report_screens_possible(const struct options *o);
 
 /* Write it to the file of --report. False after a message. */
 bool report_screens(const struct screens *s);

@@ -1,14 +1,10 @@
 /* screens_page.c - the page of weir eval --store --report. See report.h. */
 #include "report/report.h"
 
-#include <stdlib.h>
-#include <string.h>
-
-#include "cli/messages.h"
 #include "report/page.h"
 #include "state/replace.h"
 
-bool report_screens_possible(const struct eval_request *o)
+bool report_screens_possible(const struct options *o)
 {
     return replace_spares(o->measures.report, REPLACES_REPORT) &&
            replace_possible(o->measures.report);
@@ -79,73 +75,37 @@ bool report_screens_say(const struct screens *s)
 
 /* ---- the page ---- */
 
-static void put_stream(FILE *page, const struct eval_request *o)
+/* The important columns first: a narrow screen cuts off the rest. */
+#define COLUMN(name, kind, member) TABLE_COLUMN(screen_row, name, kind, member)
+
+static const struct table_column columns[] = {
+    COLUMN("screen", CHARS, name),
+    COLUMN("memory_bytes", BYTES, memory),
+    COLUMN("precision", RATE, precision),
+    COLUMN("recall", RATE, recall),
+    COLUMN("calls", COUNT, calls),
+    COLUMN("calls_share", RATE, share),
+    COLUMN("fpr", RATE, fpr),
+    COLUMN("fnr", RATE, fnr),
+    COLUMN("settings", CHARS, settings),
+    {NULL},
+};
+
+static bool put_page(const void *what, FILE *page)
 {
-    page_text(page, o->measures.synthetic  ? o->measures.synthetic
-                    : o->inputs.count == 0 ? "standard input"
-                                           : o->inputs.file[0]);
-    if (o->inputs.count > 1)
-        fprintf(page, " and %u more", o->inputs.count - 1);
-}
+    const struct screens *s = what;
+    const struct screen_row *best = least(s, true);
+    struct table t = {columns, s->row, sizeof *s->row, s->count};
 
-/* Columns of the page, the important ones first: a narrow screen cuts off the rest. */
-static const char *const columns[] = {"screen", "memory_bytes", "precision",
-                                      "recall", "calls",        "calls_share",
-                                      "fpr",    "fnr",          "settings"};
-#define COLUMNS (sizeof columns / sizeof *columns)
-
-static size_t find_column(const struct table *t, const char *name)
-{
-    size_t i = 0;
-
-    while (strcmp(t->column[i].name, name) != 0)
-        i++;
-    return i;
-}
-
-static void put_row(FILE *page, const struct table *t, size_t row)
-{
-    char text[CELL_MAX];
-
-    for (size_t i = 0; i < COLUMNS; i++) {
-        table_show(t, row, find_column(t, columns[i]), 4, text);
-        fprintf(page, "<td>");
-        page_text(page, text);
-        fprintf(page, "</td>");
-    }
-}
-
-static void put_table(FILE *page, const struct screens *s)
-{
-    struct table t = screens_table(s);
-
-    fprintf(page, "<h2>Errors and calls of each screen</h2>\n<div class=\"scroll\"><table "
-                  "class=\"all\">\n<thead><tr>");
-    for (size_t i = 0; i < COLUMNS; i++)
-        fprintf(page, "<th>%s</th>", columns[i]);
-    fprintf(page, "</tr></thead>\n<tbody>\n");
-    for (size_t row = 0; row < t.rows; row++) {
-        fprintf(page, "<tr%s>", &s->row[row] == least(s, true) ? " class=\"best\"" : "");
-        put_row(page, &t, row);
-        fprintf(page, "</tr>\n");
-    }
-    fprintf(page, "</tbody></table></div>\n");
-}
-
-static void put_page(FILE *page, const struct screens *s)
-{
-    fputs(page_head, page);
-    put_stream(page, s->request);
-    fputs(page_style, page);
     fprintf(page, "<header><h1>Which screen for <q>");
-    put_stream(page, s->request);
+    page_stream(page, s->request);
     fprintf(page, "</q>?</h1>\n<p>%s records, %s of them of members of the set in <code>",
             show_whole((double)s->tally.records).text, show_whole((double)s->tally.seen).text);
     page_text(page, asker_name(s->asker));
     fprintf(page, "</code>.</p></header>\n<section id=\"choice\">\n<p class=\"lead\">");
     say_choice(page, s);
-    fprintf(page, "</p>\n</section>\n");
-    put_table(page, s);
+    fprintf(page, "</p>\n</section>\n<h2>Errors and calls of each screen</h2>\n");
+    page_table(page, &t, 4, best ? (size_t)(best - s->row) : SIZE_MAX);
     fprintf(page,
             "<h2>How to read this</h2>\n<ul>\n<li>Precision: of the records reported as members, "
             "the share that is. Recall: the share of the members that are reported. FPR: the share "
@@ -155,31 +115,12 @@ static void put_page(FILE *page, const struct screens *s)
             "check</code> asks for many at once, and for none twice in a batch.</li>\n<li>The "
             "exact baseline "
             "is the store, asked for every key. Every screen observed the same records in the same "
-            "order.</li>\n<li>Made by weir %s.</li>\n</ul>\n</main>\n</body>\n</html>\n",
+            "order.</li>\n<li>Made by weir %s.</li>\n</ul>\n",
             weir_version());
-}
-
-static enum weir_status write_text(const void *what, weir_sink sink, void *into)
-{
-    const struct weir_bytes *text = what;
-
-    return sink(into, text->data, text->size) ? WEIR_OK : WEIR_WRITE_FAILED;
+    return true;
 }
 
 bool report_screens(const struct screens *s)
 {
-    char *text = NULL;
-    size_t size;
-    FILE *page = open_memstream(&text, &size);
-    bool whole;
-
-    if (page)
-        put_page(page, s);
-    whole = page && !ferror(page) && fclose(page) == 0;
-    if (!whole)
-        fail("out of memory");
-    whole = whole &&
-            replace_file(s->request->measures.report, write_text, &(struct weir_bytes){text, size});
-    free(text);
-    return whole;
+    return page_save(s->request, put_page, s);
 }

@@ -1,5 +1,6 @@
 /* words.c - the words of a report: the advice, its limits and its reasons. */
 #include <math.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -41,7 +42,7 @@ struct shown words_size(const struct report *r, uint32_t memory)
 
 static void type_filter(FILE *out, const struct report *r, uint32_t entrant)
 {
-    const struct eval_request *o = r->request;
+    const struct options *o = r->request;
     const struct candidate *e = &r->candidates.candidate[entrant];
     const char *fpr = e->fpr ? e->fpr : o->filter.fpr;
 
@@ -61,7 +62,7 @@ static void type_filter(FILE *out, const struct report *r, uint32_t entrant)
 
 static void type_command(FILE *out, const struct report *r, uint32_t entrant)
 {
-    const struct eval_request *o = r->request;
+    const struct options *o = r->request;
 
     if (o->measures.synthetic) {
         fprintf(out, "weir gen ");
@@ -75,7 +76,7 @@ static void type_command(FILE *out, const struct report *r, uint32_t entrant)
                 filter_takes(r->candidates.candidate[entrant].name, "importance") ? " -i 2" : "");
     shell_records(out, &o->records,
                   filter_takes(r->candidates.candidate[entrant].name, "importance"));
-    shell_files(out, o->inputs);
+    shell_files(out, options_inputs(o, 0));
 }
 
 /* Made by one of the two above, as text of the page. */
@@ -101,20 +102,6 @@ void words_filter(FILE *page, const struct report *r, uint32_t entrant)
 
 /* ---- the stream ---- */
 
-void report_name(const struct report *r, FILE *page)
-{
-    const struct eval_request *o = r->request;
-
-    if (o->measures.synthetic)
-        page_text(page, o->measures.synthetic);
-    else if (o->inputs.count == 0)
-        page_text(page, "standard input");
-    else
-        page_text(page, o->inputs.file[0]);
-    if (o->inputs.count > 1)
-        fprintf(page, " and %u more", o->inputs.count - 1);
-}
-
 static void put_stream(const struct report *r, FILE *page)
 {
     const struct score *s = &best(r)->score;
@@ -136,74 +123,68 @@ static void put_stream(const struct report *r, FILE *page)
 
 /* ---- the advice, as lines for the terminal and for the page ---- */
 
-static double records_covered(const struct report *r)
+struct advice {
+    char line[8][256];
+    int lines;
+};
+
+__attribute__((format(printf, 2, 3))) static void say(struct advice *a, const char *format, ...)
 {
-    return HORIZON * r->scale * (double)r->evaluation.arrivals.replay.count;
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(a->line[a->lines++], sizeof a->line[0], format, args);
+    va_end(args);
 }
 
-static void say_lead(FILE *out, const struct report *r)
+static void put_lead(FILE *out, const struct report *r)
 {
+    double covered = HORIZON * r->scale * (double)r->evaluation.arrivals.replay.count;
+
     fprintf(out, "%s %s with %s", r->choice.meets ? "use" : "nearest to the limits:", best(r)->name,
             words_size(r, r->choice.memory).text);
     if (r->going_on)
-        fprintf(out, ", for a stream of up to %s records like these",
-                show_count(records_covered(r)).text);
-}
-
-static void say_rates(FILE *out, const struct report *r, const char *begin, const char *end)
-{
-    const struct limits *l = &r->choice.limits;
-
-    fprintf(out, "%snew records lost: %s (limit %s)%s", begin, words_range(outlook(r)->lost).text,
-            show_percent(l->lost).text, end);
-    if (isnan(outlook(r)->passed.high))
-        fprintf(out, "%srepeats passed: none, no key occurs twice%s", begin, end);
-    else
-        fprintf(out, "%srepeats passed: %s (limit %s)%s%s", begin,
-                words_range(outlook(r)->passed).text, show_percent(l->passed).text,
-                r->weighed ? ", weighted by importance" : "", end);
-}
-
-static void say_failure(FILE *out, const struct report *r, const char *begin, const char *end)
-{
-    if (r->choice.meets)
-        return;
-    fprintf(out, "%sthis does not meet the limits; ", begin);
-    if (r->enough)
-        fprintf(out, "-m %s would", show_size(r->enough).text);
-    else
-        fprintf(out, "no filter and memory that was measured does");
-    fprintf(out, "%s", end);
+        fprintf(out, ", for a stream of up to %s records like these", show_count(covered).text);
 }
 
 /* The upper end falls with the rate of new keys. */
-static void say_more_input(FILE *out, const struct report *r)
+static void say_more_input(struct advice *a, const struct report *r)
 {
     double slower = r->growth.slowdown;
     double times = slower < SLOWER ? exp2(log(0.5) / log(slower)) : INFINITY;
 
     if (outlook(r)->passed.high - outlook(r)->passed.low < NARROW)
-        fprintf(out, "more records would extend the advice to a longer stream");
+        say(a, "more records would extend the advice to a longer stream");
     else if (times <= INPUT_MOST)
-        fprintf(out, "about %.0f times as many records would halve that interval",
-                fmax(2, ceil(times)));
+        say(a, "about %.0f times as many records would halve that interval", fmax(2, ceil(times)));
     else
-        fprintf(out, "more records would hardly narrow it: new keys arrive at a constant rate");
+        say(a, "more records would hardly narrow it: new keys arrive at a constant rate");
 }
 
-static void say_caveat(FILE *out, const struct report *r, const char *begin, const char *end)
+static struct advice advise(const struct report *r)
 {
+    const struct limits *l = &r->choice.limits;
+    struct advice a = {.lines = 0};
+
+    if (!r->choice.meets && r->enough)
+        say(&a, "this does not meet the limits; -m %s would", show_size(r->enough).text);
+    else if (!r->choice.meets)
+        say(&a, "this does not meet the limits; no filter and memory that was measured does");
+    say(&a, "new records lost: %s (limit %s)", words_range(outlook(r)->lost).text,
+        show_percent(l->lost).text);
+    if (isnan(outlook(r)->passed.high))
+        say(&a, "repeats passed: none, no key occurs twice");
+    else
+        say(&a, "repeats passed: %s (limit %s)%s", words_range(outlook(r)->passed).text,
+            show_percent(l->passed).text, r->weighed ? ", weighted by importance" : "");
     if (!r->going_on)
-        return;
-    fprintf(
-        out,
-        "%sthe upper end counts every new key as a repeat of a key older than these records%s%s",
-        begin, end, begin);
-    say_more_input(out, r);
-    fprintf(out, "%s", end);
+        return a;
+    say(&a, "the upper end counts every new key as a repeat of a key older than these records");
+    say_more_input(&a, r);
     if (!filter_is(best(r)->name, WEIR_CAN_RUN_FOREVER))
-        fprintf(out, "%s%s does not forget: on a longer stream it loses more and more records%s",
-                begin, best(r)->name, end);
+        say(&a, "%s does not forget: on a longer stream it loses more and more records",
+            best(r)->name);
+    return a;
 }
 
 static void put_memories(const struct report *r, FILE *page)
@@ -241,18 +222,20 @@ static void put_others(const struct report *r, FILE *page)
 
 void report_words(const struct report *r, FILE *page)
 {
+    struct advice a = advise(r);
+
     fprintf(page, "<header>\n<h1>Which filter for <q>");
-    report_name(r, page);
+    page_stream(page, r->request);
     fprintf(page, "</q>?</h1>\n");
     put_stream(r, page);
     fprintf(page, "</header>\n<section id=\"choice\">\n<p class=\"lead\">");
-    say_lead(page, r);
+    put_lead(page, r);
     fprintf(page, "</p>\n<pre>");
     put_typed(page, r, r->choice.best, type_command);
     fprintf(page, "</pre>\n<ul>\n");
-    say_failure(page, r, "<li><b>", "</b></li>\n");
-    say_rates(page, r, "<li>", "</li>\n");
-    say_caveat(page, r, "<li>", "</li>\n");
+    for (int i = 0; i < a.lines; i++)
+        fprintf(page, i == 0 && !r->choice.meets ? "<li><b>%s</b></li>\n" : "<li>%s</li>\n",
+                a.line[i]);
     fprintf(page, "<li><code>%s</code>: %s.</li>\n", best(r)->name,
             weir_find_algorithm(WEIR_KIND_FILTER, best(r)->name)->idea);
     put_memories(r, page);
@@ -262,12 +245,13 @@ void report_words(const struct report *r, FILE *page)
 
 void report_say(const struct report *r)
 {
-    say_lead(stdout, r);
+    struct advice a = advise(r);
+
+    put_lead(stdout, r);
     printf("\n\n    ");
     type_command(stdout, r, r->choice.best);
     printf("\n\n");
-    say_failure(stdout, r, "", "\n");
-    say_rates(stdout, r, "", "\n");
-    say_caveat(stdout, r, "", "\n");
+    for (int i = 0; i < a.lines; i++)
+        printf("%s\n", a.line[i]);
     printf("charts and figures: %s\n", r->request->measures.report);
 }

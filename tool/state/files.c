@@ -56,7 +56,9 @@ static bool load_mapped(struct file_loading *l, const char *path, void (*load)(v
     l->file = (struct bytes){(const uint8_t *)m->data, m->size};
     if (l->view && m->size > 0) /* no read-ahead */
         posix_madvise(m->data, m->size, POSIX_MADV_RANDOM);
-    return (m->size > 0 && mapped_read(m, load, l)) || reject(changed, path);
+    if (m->size > 0)
+        load(l);
+    return (m->size > 0 && mapped_is_unchanged(m)) || reject(changed, path);
 }
 
 static bool load_file(struct file_loading *l, const char *path, void (*load)(void *loading))
@@ -267,55 +269,25 @@ bool file_view(struct stored *s, const char *path)
     return file_view_one(s, path, &viewed);
 }
 
-struct file_question {
-    weir_shared *s;
-    const struct weir_key *keys;
-    size_t n;
-    uint8_t *verdicts;
-};
-
-static void ask_viewed(void *question)
-{
-    const struct file_question *q = question;
-
-    weir_shared_ask_many(q->s, q->keys, q->n, q->verdicts);
-}
-
 /* If the file has changed, end the process here: no thread can get an answer, and locks may be
  * held. */
 void view_ask(const struct view *view, weir_shared *s, const struct weir_key *keys, size_t n,
               uint8_t *verdicts)
 {
     const struct view *v = view ? view : &viewed;
-    struct file_question q = {s, keys, n, verdicts};
 
-    if (mapped_read(&v->file, ask_viewed, &q))
+    weir_shared_ask_many(s, keys, n, verdicts);
+    if (mapped_is_unchanged(&v->file))
         return;
     fail(changed, v->path);
     _exit(EXIT_ERROR);
 }
 
-struct error_question {
-    const struct shards *shards;
-    double error;
-};
-
-static void ask_error(void *question)
-{
-    struct error_question *q = question;
-
-    q->error = shards_stats(q->shards).error;
-}
-
 double file_error(const struct shards *shards)
 {
-    struct error_question q = {shards, 1};
+    double error = shards_stats(shards).error;
 
-    if (!shards->viewed)
-        ask_error(&q);
-    else
-        mapped_read(&viewed.file, ask_error, &q); /* 1 if it was cut short */
-    return q.error;
+    return shards->viewed && !mapped_is_unchanged(&viewed.file) ? 1 : error;
 }
 
 static void verify(void *loading)

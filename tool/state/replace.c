@@ -15,6 +15,7 @@
 
 struct file_sink {
     int fd, error;
+    bool durable; /* fsync the file and its directory */
     size_t used;
     uint8_t buffer[65536];
 };
@@ -23,17 +24,10 @@ struct file_sink {
 
 static bool drain(struct file_sink *s, const uint8_t *data, size_t size)
 {
-    while (size > 0) {
-        ssize_t n = write(s->fd, data, size);
-
-        if (n < 0 && errno != EINTR) {
-            s->error = errno;
-            return false;
-        }
-        data += n > 0 ? n : 0;
-        size -= n > 0 ? (size_t)n : 0;
-    }
-    return true;
+    if (write_all(s->fd, data, size))
+        return true;
+    s->error = errno;
+    return false;
 }
 
 static bool into_file(void *context, const void *data, size_t size)
@@ -52,19 +46,16 @@ static bool into_file(void *context, const void *data, size_t size)
     return true;
 }
 
-static bool write_all(struct file_sink *s, writes_to_sink write, const void *what)
+/* Returns the error, or 0. */
+static int write_content(struct file_sink *s, writes_to_sink write, const void *what)
 {
     enum weir_status status = write(what, into_file, s);
 
-    if (status == WEIR_NO_MEMORY)
-        s->error = ENOMEM;
     if (status == WEIR_BAD_DATA)
-        s->error = REPORTED;
+        return REPORTED;
     if (status != WEIR_OK || !drain(s, s->buffer, s->used))
-        return false;
-    if (fsync(s->fd) != 0 && errno != EINVAL)
-        s->error = errno;
-    return !s->error;
+        return s->error ? s->error : ENOMEM;
+    return s->durable && fsync(s->fd) != 0 && errno != EINVAL ? errno : 0;
 }
 
 static void sync_directory(const char *folder)
@@ -129,101 +120,77 @@ static void inherit(int fd, const struct target_path *p)
     (void)!fchmod(fd, p->st.st_mode & 0777);
 }
 
-static struct file_sink sink; /* one save at a time */
-
-/* Returns the error, or 0. */
-static int write_to(int fd, writes_to_sink write, const void *what)
+/* Write a file that exists, such as a device or pipe. Returns the error, or 0. */
+static int write_in_place(const char *path, struct file_sink *sink, writes_to_sink write,
+                          const void *what)
 {
-    sink.fd = fd;
-    sink.error = 0;
-    sink.used = 0;
-    if (!write_all(&sink, write, what) && !sink.error)
-        sink.error = ENOMEM;
-    return sink.error;
+    sink->fd = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC);
+    if (sink->fd < 0)
+        return errno;
+    int error = write_content(sink, write, what);
+    return close(sink->fd) != 0 && !error ? errno : error;
 }
 
-static bool write_in_place(const char *path, writes_to_sink write, const void *what)
-{
-    int fd = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC);
-    int error;
-
-    if (fd < 0)
-        return refuse(path, errno);
-    error = write_to(fd, write, what);
-    if (close(fd) != 0 && !error)
-        error = errno;
-    return error ? refuse(path, error) : true;
-}
-
-/* If the file did not exist when it was locked, do not replace one that was created since. */
-static bool publish(struct temporary *t, const struct target_path *p)
-{
-    return p->exists ? temporary_replace(t, p->path) : temporary_link(t, p->path);
-}
-
-static bool replace(const struct target_path *p, const char *path, writes_to_sink write,
-                    const void *what)
+/* Write a new file, then give it the name. locked: the caller has locked the file; if it did not
+ * exist then, do not replace one that was created since. */
+static int write_new(const struct target_path *p, struct file_sink *sink, writes_to_sink write,
+                     const void *what, bool locked)
 {
     static struct temporary t;
-    int error;
 
-    if (!temporary_open(&t, p->folder, p->exists ? 0600 : 0666))
-        return refuse(path, errno);
+    if (!temporary_open(&t, p->folder, p->exists && locked ? 0600 : 0666))
+        return errno;
     inherit(t.fd, p);
-    lock_next(t.fd);
-    error = write_to(t.fd, write, what);
-    if (!error && !publish(&t, p))
+    sink->fd = t.fd;
+    int error = write_content(sink, write, what);
+    if (!error &&
+        !(p->exists || !locked ? temporary_replace(&t, p->path) : temporary_link(&t, p->path)))
         error = errno;
     temporary_remove(&t);
-    if (error) {
-        close(t.fd);
-        return refuse(path, error);
-    }
-    lock_move(t.fd);
-    sync_directory(p->folder);
-    return true;
+    if (!error && locked)
+        lock_move(t.fd);
+    close(t.fd);
+    if (!error && sink->durable)
+        sync_directory(p->folder);
+    return error;
 }
 
 bool replace_file(const char *path, writes_to_sink write, const void *what)
 {
     static struct target_path p;
+    static struct file_sink sink; /* one save at a time */
+    int error;
 
     if (!target_find(&p, path) || !lock_file(path))
         return false;
-    return p.in_place ? write_in_place(path, write, what) : replace(&p, path, write, what);
+    sink = (struct file_sink){.durable = true};
+    error = p.in_place ? write_in_place(path, &sink, write, what)
+                       : write_new(&p, &sink, write, what, true);
+    return !error || refuse(path, error);
 }
 
-static bool put_text(int fd, const char *text, size_t size)
+static enum weir_status write_text(const void *what, weir_sink sink, void *into)
 {
-    sink.fd = fd;
-    sink.error = 0;
-    if (drain(&sink, (const uint8_t *)text, size))
-        return true;
-    errno = sink.error;
-    return false;
+    const struct weir_bytes *text = what;
+
+    return sink(into, text->data, text->size) ? WEIR_OK : WEIR_WRITE_FAILED;
+}
+
+bool replace_file_by_text(const char *path, const char *text, size_t size)
+{
+    return replace_file(path, write_text, &(struct weir_bytes){text, size});
 }
 
 bool replace_text(const char *path, const char *text, size_t size, bool durable)
 {
-    static struct temporary t;
     static struct target_path p;
-    bool ok;
+    static struct file_sink sink;
+    const struct weir_bytes what = {text, size};
 
     if (!target_resolve(&p, path))
         return false;
-    if (p.in_place) {
-        int fd = open(path, O_WRONLY | O_CLOEXEC);
-
-        ok = fd >= 0 && put_text(fd, text, size);
-        return (fd < 0 || close(fd) == 0) && ok;
-    }
-    if (!temporary_open(&t, p.folder, 0666))
-        return false;
-    inherit(t.fd, &p);
-    ok = put_text(t.fd, text, size) && (!durable || fsync(t.fd) == 0) &&
-         temporary_replace(&t, p.path);
-    if (ok && durable)
-        sync_directory(p.folder);
-    temporary_remove(&t);
-    return close(t.fd) == 0 && ok;
+    sink = (struct file_sink){.durable = durable};
+    errno = p.in_place ? write_in_place(path, &sink, write_text, &what)
+                       : write_new(&p, &sink, write_text, &what, false);
+    return errno == 0;
 }

@@ -24,6 +24,7 @@ bool replace_spares(const char *path, const char *begin, const char *within, con
  */
 typedef enum weir_status (*writes_to_sink)(const void *what, weir_sink sink, void *into);
 bool replace_file(const char *path, writes_to_sink write, const void *what);
+bool replace_file_by_text(const char *path, const char *text, size_t size);
 
 /* Replace a file by a text, without locking. durable: fsync it first. Returns false and errno
  * without a message. */
@@ -39,9 +40,7 @@ bool replace_text(const char *path, const char *text, size_t size, bool durable)
  * file. */
 bool lock_file(const char *path);
 
-/* Replace the locked file: lock the new file before it gets the name, and release the old one
- * after. lock_move() takes ownership of fd. */
-void lock_next(int fd);
+/* This is the locked file now. */
 void lock_move(int fd);
 
 /* Release the lock before the process ends. */

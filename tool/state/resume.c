@@ -151,11 +151,6 @@ static void look_at(struct looked_at *c, const char *path, const struct search *
 
 /* ---- the directory ---- */
 
-static bool same_file(const struct stat *a, const struct stat *b)
-{
-    return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
-}
-
 /* Keep the two best candidates. */
 static void rank(struct search *s, const struct looked_at *c)
 {

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 static enum weir_status short_of_memory(struct weir_error *error)
@@ -66,19 +67,18 @@ struct weir_stats shards_stats(const struct shards *s)
 
 /* ---- keys of a fixed filter ---- */
 
-#define ROOM_LEAST ((uint64_t)1 << 20)
-
 void spill_open(struct spill *a, uint64_t kept)
 {
-    *a = (struct spill){.kept = kept, .fd = -1};
+    *a = (struct spill){.kept = kept, .memory = -1, .file = -1};
 }
 
 void spill_close(struct spill *a)
 {
-    free(a->memory);
-    if (a->fd >= 0)
-        close(a->fd);
-    *a = (struct spill){.fd = -1};
+    if (a->memory >= 0)
+        close(a->memory);
+    if (a->file >= 0)
+        close(a->file);
+    spill_open(a, 0);
 }
 
 static const char *folder(void)
@@ -94,77 +94,48 @@ static bool fails(struct spill *a, int error)
     return false;
 }
 
-static bool grow(struct spill *a, uint64_t size)
-{
-    uint64_t room = a->room ? a->room : ROOM_LEAST;
-    uint8_t *larger;
-
-    if (size <= a->room)
-        return true;
-    while (room < size)
-        room *= 2;
-    larger = realloc(a->memory, (size_t)room);
-    if (!larger)
-        return fails(a, ENOMEM);
-    a->memory = larger;
-    a->room = room;
-    return true;
-}
-
 /* The file is created without a name, or unlinked at once. */
 static bool open_file(struct spill *a)
 {
     struct temporary t;
 
-    if (a->fd >= 0)
-        return true;
     a->opening = true;
     if (!temporary_open(&t, folder(), 0600))
         return fails(a, errno);
     temporary_remove(&t);
-    a->fd = t.fd;
+    a->file = t.fd;
     a->opening = false;
-    return true;
-}
-
-static bool write_file(struct spill *a, uint64_t at, const uint8_t *data, size_t size)
-{
-    while (size > 0) {
-        ssize_t n = pwrite(a->fd, data, size, (off_t)at);
-
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            return fails(a, n < 0 ? errno : ENOSPC);
-        data += n;
-        at += (uint64_t)n;
-        size -= (size_t)n;
-    }
     return true;
 }
 
 static bool put(void *context, uint64_t at, const void *data, size_t size)
 {
     struct spill *a = context;
+    bool kept = at + size <= a->kept;
 
-    if (at + size <= a->kept) {
-        if (!grow(a, at + size))
-            return false;
-        memcpy(a->memory + at, data, size);
-        return true;
+    if (kept && a->memory < 0 && (a->memory = memfd_create("weir keys", MFD_CLOEXEC)) < 0)
+        return fails(a, errno);
+    if (!kept && a->file < 0 && !open_file(a))
+        return false;
+    for (const char *from = data; size > 0;) {
+        ssize_t n = pwrite(kept ? a->memory : a->file, from, size, (off_t)at);
+
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return fails(a, n < 0 ? errno : ENOSPC);
+        from += n;
+        at += (uint64_t)n;
+        size -= (size_t)n;
     }
-    return open_file(a) && write_file(a, at, data, size);
+    return true;
 }
 
 static bool get(void *context, uint64_t at, void *data, size_t size)
 {
     struct spill *a = context;
+    ssize_t n = read_at(at + size <= a->kept ? a->memory : a->file, data, size, at);
 
-    if (at + size <= a->kept) {
-        memcpy(data, a->memory + at, size);
-        return true;
-    }
-    ssize_t n = read_at(a->fd, data, size, at);
     return n == (ssize_t)size || fails(a, n < 0 ? errno : EIO);
 }
 

@@ -38,11 +38,10 @@ struct weir_stats shards_stats(const struct shards *s);
 #define SPILL_KEPT ((uint64_t)32 << 20) /* bytes of memory for all shards */
 
 struct spill {
-    uint8_t *memory;
-    uint64_t kept, room; /* max bytes in memory; bytes allocated */
-    int fd;              /* -1: no file yet */
-    int error;           /* errno, if something failed */
-    bool opening;        /* creating the file failed */
+    uint64_t kept;    /* max bytes in memory */
+    int memory, file; /* -1: not open yet; memory: of memfd_create() */
+    int error;        /* errno, if something failed */
+    bool opening;     /* creating the file failed */
 };
 
 /* Open with a limit of bytes in memory. */

@@ -137,7 +137,6 @@ static bool read_mark(const char *note, struct state *s)
     return true;
 }
 
-/* The state of an earlier version has none. */
 static bool read_sums(const char *note, struct state_sums *s)
 {
     char text[512], *at = text;
@@ -147,7 +146,7 @@ static bool read_sums(const char *note, struct state_sums *s)
     double *const real[] = {&s->false_positives, &s->most_false_positives};
 
     if (!note_text(note, "sums", text, sizeof text, false))
-        return true;
+        return false;
     for (int i = 0; i < 7; i++)
         *whole[i] = strtoull(at, &at, 10);
     for (int i = 0; i < 2; i++)
@@ -162,11 +161,10 @@ static bool read_sums(const char *note, struct state_sums *s)
 
 static bool read_rejects(const char *note, struct state_output *s)
 {
-    uint64_t used = 0, cut = 0;
+    uint64_t used, cut;
 
-    if (!note_number(note, "rejects-used", &used))
-        return true;
-    if (!note_number(note, "rejects", &s->length) || !note_number(note, "rejects-cut", &cut) ||
+    if (!note_number(note, "rejects-used", &used) || !note_number(note, "rejects", &s->length) ||
+        !note_number(note, "rejects-cut", &cut) ||
         !note_text(note, "rejects-end", s->written, sizeof s->written, false))
         return false;
     s->used = used;
@@ -181,7 +179,7 @@ bool state_read(const char *note, struct state *s)
     memset(s, 0, sizeof *s);
     bool whole = strncmp(note, NOTE_HEAD, strlen(NOTE_HEAD)) == 0 &&
                  note_text(note, "config", s->config, sizeof s->config, false) &&
-                 note_records(note, s) && strstr(note, "\nkeys=") &&
+                 note_records(note, s) && note_text(note, "keys", s->keys, sizeof s->keys, false) &&
                  note_number(note, "known", &known) && note_number(note, "file", &file) &&
                  file <= UINT32_MAX && note_number(note, "offset", &s->position.offset) &&
                  note_number(note, "line", &s->position.line) && read_mark(note, s) &&

@@ -11,16 +11,12 @@
 #include <sys/random.h>
 #include <unistd.h>
 
+#include "cli/inputs.h"
 #include "cli/messages.h"
 
 /* ---- paths ---- */
 
 #define LINKS_MAX 40 /* the limit of Linux */
-
-static bool same_file(const struct stat *a, const struct stat *b)
-{
-    return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
-}
 
 static bool join(char out[PATH_MAX], const char *folder, const char *name)
 {

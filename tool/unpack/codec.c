@@ -18,7 +18,7 @@ struct flow {
     uint8_t *out;
     size_t out_room;
     bool last;  /* end of the input */
-    bool whole; /* set by the step: all members are complete, and all output was written */
+    bool whole; /* all members are complete, and all output was written; the step updates it */
 };
 
 struct codec {
@@ -33,8 +33,7 @@ struct codec {
 
 struct gunzip {
     z_stream stream;
-    bool whole;   /* between two members */
-    bool padding; /* within the zeros */
+    bool padding; /* within the zeros after the last member */
 };
 
 static void *open_gzip(void)
@@ -68,8 +67,8 @@ static const char *inflate_some(struct gunzip *g, struct flow *f)
     f->in = z->next_in;
     f->out_room -= (size_t)(z->next_out - f->out);
     f->out = z->next_out;
-    g->whole = status == Z_STREAM_END;
-    if (g->whole)
+    f->whole = status == Z_STREAM_END;
+    if (f->whole)
         return inflateReset(z) == Z_OK ? NULL : "out of memory";
     if (status == Z_MEM_ERROR)
         return "out of memory";
@@ -79,12 +78,9 @@ static const char *inflate_some(struct gunzip *g, struct flow *f)
 static const char *step_gzip(void *own, struct flow *f)
 {
     struct gunzip *g = own;
-    const char *why = g->whole ? skip_padding(g, f) : NULL;
+    const char *why = f->whole ? skip_padding(g, f) : NULL;
 
-    if (!why && (f->in_size > 0 || !g->whole))
-        why = inflate_some(g, f);
-    f->whole = g->whole;
-    return why;
+    return why || (f->whole && f->in_size == 0) ? why : inflate_some(g, f);
 }
 
 static void close_gzip(void *own)
@@ -101,19 +97,14 @@ static const struct codec codec_gzip = {open_gzip, step_gzip, close_gzip};
 
 #define MEMORY_MOST ((uint64_t)256 << 20) /* xz -9 needs 65 MiB */
 
-struct unxz {
-    lzma_stream stream;
-    bool whole;
-};
-
 static void *open_xz(void)
 {
-    struct unxz *x = calloc(1, sizeof *x);
+    lzma_stream *x = calloc(1, sizeof *x);
 
     if (!x)
         return NULL;
-    x->stream = (lzma_stream)LZMA_STREAM_INIT;
-    if (lzma_stream_decoder(&x->stream, MEMORY_MOST, LZMA_CONCATENATED) == LZMA_OK)
+    *x = (lzma_stream)LZMA_STREAM_INIT;
+    if (lzma_stream_decoder(x, MEMORY_MOST, LZMA_CONCATENATED) == LZMA_OK)
         return x;
     free(x);
     return NULL;
@@ -121,21 +112,20 @@ static void *open_xz(void)
 
 static const char *step_xz(void *own, struct flow *f)
 {
-    struct unxz *x = own;
-    lzma_stream *s = &x->stream;
+    lzma_stream *s = own;
     lzma_ret status = LZMA_STREAM_END;
 
     s->next_in = f->in;
     s->avail_in = f->in_size;
     s->next_out = f->out;
     s->avail_out = f->out_room;
-    if (!x->whole)
+    if (!f->whole)
         status = lzma_code(s, f->last ? LZMA_FINISH : LZMA_RUN);
     f->in = s->next_in;
     f->in_size = s->avail_in;
     f->out = s->next_out;
     f->out_room = s->avail_out;
-    f->whole = x->whole = status == LZMA_STREAM_END;
+    f->whole = status == LZMA_STREAM_END;
     switch (status) {
     case LZMA_OK:
     case LZMA_STREAM_END:
@@ -154,57 +144,40 @@ static const char *step_xz(void *own, struct flow *f)
 
 static void close_xz(void *own)
 {
-    struct unxz *x = own;
-
-    lzma_end(&x->stream);
-    free(x);
+    lzma_end(own);
+    free(own);
 }
 
 static const struct codec codec_xz = {open_xz, step_xz, close_xz};
 
 /* ---- Zstandard, with libzstd. Rejects windows above 128 MiB. ---- */
 
-struct unzstd {
-    ZSTD_DStream *stream;
-    bool whole;
-};
+static void *open_zstd(void)
+{
+    return ZSTD_createDStream();
+}
 
 static void close_zstd(void *own)
 {
-    struct unzstd *z = own;
-
-    ZSTD_freeDStream(z->stream);
-    free(z);
-}
-
-static void *open_zstd(void)
-{
-    struct unzstd *z = calloc(1, sizeof *z);
-
-    if (z && (z->stream = ZSTD_createDStream()))
-        return z;
-    free(z);
-    return NULL;
+    ZSTD_freeDStream(own);
 }
 
 static const char *step_zstd(void *own, struct flow *f)
 {
-    struct unzstd *z = own;
     ZSTD_inBuffer in = {f->in, f->in_size, 0};
     ZSTD_outBuffer out = {f->out, f->out_room, 0};
 
-    if (!z->whole || f->in_size > 0) {
-        size_t left = ZSTD_decompressStream(z->stream, &out, &in);
+    if (!f->whole || f->in_size > 0) {
+        size_t left = ZSTD_decompressStream(own, &out, &in);
 
         if (ZSTD_isError(left))
             return ZSTD_getErrorName(left);
-        z->whole = left == 0;
+        f->whole = left == 0;
     }
     f->in += in.pos;
     f->in_size -= in.pos;
     f->out += out.pos;
     f->out_room -= out.pos;
-    f->whole = z->whole;
     return NULL;
 }
 

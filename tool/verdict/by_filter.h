@@ -5,7 +5,6 @@
 #include <weir/build.h>
 
 #include "pick/network.h"
-#include "verdict/batch_keys.h"
 #include "verdict/verdict.h"
 #include "verdict/watch.h"
 #include "pipe/batch.h"

@@ -3,7 +3,6 @@
 #define WEIR_VERDICT_BY_INDEX_H
 
 #include "index/index.h"
-#include "verdict/batch_keys.h"
 #include "verdict/verdict.h"
 
 struct indexing {

@@ -13,7 +13,6 @@
 #include "cli/signals.h"
 #include "cli/print.h"
 #include "state/state.h"
-#include "verdict/batch_keys.h"
 
 bool remoting_open(struct remoting *r, uint32_t threads)
 {

@@ -255,9 +255,12 @@ static struct figure find_figure(const char *path, const char *suffix, char metr
     return (struct figure){path, metric, "gauge", "Figure of the same name in --stats json"};
 }
 
-static void put_head(FILE *out, const struct figure *f)
+/* The head of a metric, and its sample up to the labels. */
+static void put_sample(FILE *out, const struct figure *f, const char *run)
 {
-    fprintf(out, "# HELP weir_%s %s.\n# TYPE weir_%s %s\n", f->metric, f->help, f->metric, f->type);
+    fprintf(out, "# HELP weir_%s %s.\n# TYPE weir_%s %s\nweir_%s{", f->metric, f->help, f->metric,
+            f->type, f->metric);
+    put_label(out, "run", run);
 }
 
 static void put_number(FILE *out, const char *path, const json_t *value, const char *run)
@@ -265,9 +268,7 @@ static void put_number(FILE *out, const char *path, const json_t *value, const c
     char metric[METRIC_MOST];
     struct figure f = find_figure(path, "", metric);
 
-    put_head(out, &f);
-    fprintf(out, "weir_%s{", f.metric);
-    put_label(out, "run", run);
+    put_sample(out, &f, run);
     fprintf(out, json_is_integer(value) ? "} %.0f\n" : "} %.9g\n", json_number_value(value));
 }
 
@@ -278,9 +279,7 @@ static void put_text(FILE *out, const char *path, const json_t *value, const cha
     struct figure f = find_figure(path, "_info", metric);
     const char *name = strrchr(path, '.');
 
-    put_head(out, &f);
-    fprintf(out, "weir_%s{", f.metric);
-    put_label(out, "run", run);
+    put_sample(out, &f, run);
     fputc(',', out);
     put_label(out, name ? name + 1 : path, json_string_value(value));
     fputs("} 1\n", out);
@@ -312,13 +311,9 @@ static void put_own(FILE *out, bool ended, const char *run)
                                    "When these figures were written"};
     const struct figure end = {NULL, "run_ended", "gauge", "Whether the run has ended"};
 
-    put_head(out, &updated);
-    fprintf(out, "weir_%s{", updated.metric);
-    put_label(out, "run", run);
+    put_sample(out, &updated, run);
     fprintf(out, "} %.3f\n", (double)time_of_day() / 1000);
-    put_head(out, &end);
-    fprintf(out, "weir_%s{", end.metric);
-    put_label(out, "run", run);
+    put_sample(out, &end, run);
     fprintf(out, "} %d\n", ended);
 }
 

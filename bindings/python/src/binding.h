@@ -17,32 +17,30 @@
 #include <weir.h>
 #include <weir/saved.h>
 
-/* ---- py_module.c: exceptions, types, records ---- */
+/* ---- py_module.c: the module, and what of it is written in Python (weir/_support.py) ---- */
 
 /* Raise the exception of a library error, or of a status with a text. Both return NULL. */
 PyObject *raise_error(const struct weir_error *error);
 PyObject *raise_status(enum weir_status status, const char *text);
 
-/* Warn that a filter exceeds its maximum error. False with an exception if warnings are errors. */
-bool warn_saturated(const char *text);
+/* Call a function of weir._support, or create one of its records. `format` is that of
+ * Py_BuildValue() and describes a tuple, "(KKd)"; or pass a tuple and a dictionary. */
+PyObject *support_call(const char *name, const char *format, ...);
+PyObject *support_apply(const char *name, PyObject *args, PyObject *named);
 
 /* Create a type and add it to the module. Returns a new reference, or NULL. */
-PyTypeObject *type_add(PyObject *module, PyType_Spec *spec, const char *name);
-PyTypeObject *record_add(PyObject *module, PyStructSequence_Desc *desc, const char *name);
-
-/* Create a record. `format` is that of Py_BuildValue() and describes a tuple, "(KKd)". */
-PyObject *record_of(PyTypeObject *type, const char *format, ...);
+PyTypeObject *type_add(PyObject *module, PyType_Spec *spec, const char *name, PyTypeObject *base);
 
 /* A method of any signature as PyMethodDef stores it. */
 #define METHOD(f) ((PyCFunction)(void (*)(void))(f))
 
+bool handle_add(PyObject *module);
 bool batch_add(PyObject *module);
 bool filter_add(PyObject *module);
 bool builder_add(PyObject *module);
 bool sketch_add(PyObject *module);
 bool screen_add(PyObject *module);
 bool plan_add(PyObject *module);
-bool unique_add(PyObject *module);
 bool near_add(PyObject *module);
 
 /* ---- py_keys.c: keys as bytes ---- */
@@ -115,7 +113,6 @@ struct key_source {
     size_t size, n;
     bool is_held, is_padded; /* trailing NUL bytes are not part of a key */
     struct integers type;
-    char *copy; /* of a buffer that is not contiguous */
     /* one by one: */
     PyObject *sequence, *iterator;
     bool is_list;
@@ -149,12 +146,13 @@ struct key_list {
     size_t used, bytes_room;
 };
 
-void key_list_close(struct key_list *l);
+/* Process a list of keys. False with an exception. */
+typedef bool (*list_call)(PyObject *self, struct key_list *l, void *context);
 
-/* Replace the list by the next keys, at most `max` of them and about 8 MiB. Returns 1 if there may
- * be more; 0 at the end; -1 with an exception, with the keys before it in the list. *done counts
- * the keys that were taken from a buffer. */
-int key_list_fill(struct key_list *l, struct key_source *s, size_t max, size_t *done);
+/* Process keys in lists of at most `max`. If an iterator raises, the keys before that have been
+ * processed. False with an exception. */
+bool key_lists_run(PyObject *self, PyObject *keys, PyObject *size, size_t max, list_call call,
+                   void *context);
 
 /* ---- py_numbers.c: importances, amounts and times of keys ---- */
 
@@ -191,37 +189,7 @@ bool number_read(PyObject *o, const char *what, uint64_t max, uint64_t *out);
 bool time_read(PyObject *o, uint64_t max, uint64_t *out);
 uint64_t latest_time(void);
 
-/* ---- py_saved.c: saved bytes ---- */
-
-/* Bytes of a mapped file, or of an object with a buffer. */
-struct saved_bytes {
-    const void *data;
-    size_t size;
-    void *map;
-    Py_buffer buffer;
-    bool held;
-};
-
-/* source: a path, an open file or bytes. False with an exception. */
-bool saved_open(struct saved_bytes *s, PyObject *source);
-void saved_close(struct saved_bytes *s);
-
-/* Find the first part of one of these kinds (bits, 1 << kind) and skip others. False with an
- * exception if there is none. */
-bool saved_find(const struct saved_bytes *s, unsigned kinds, const char *what, const void **data,
-                size_t *size, uint32_t *shards);
-
-typedef enum weir_status (*write_all)(void *handle, weir_sink sink, void *context,
-                                      struct weir_error *error);
-
-/* Save to a path, which is replaced atomically. keys: the description of a filter's keys, or "".
- * Returns None, or NULL with an exception. Releases the GIL. */
-PyObject *saved_write(PyObject *path, const char *keys, write_all write, void *handle);
-
-/* Save to bytes. `size` is the size without the description of keys. */
-PyObject *saved_bytes_of(const char *keys, write_all write, void *handle, size_t size);
-
-/* ---- py_handle.c: what Filter, Shared, Sketch, Screen and Builder have in common ---- */
+/* ---- py_handle.c: what Filter, Shared, Sketch, Screen, Builder and Near have in common ---- */
 
 struct handle_object;
 
@@ -237,9 +205,10 @@ typedef enum weir_status (*batch_call)(struct handle_object *o, const struct wei
 
 /* A class: the library's calls with untyped handles. */
 struct handle_class {
-    const char *name;   /* "Filter" */
-    const char *what;   /* in messages: "filter" */
-    const char *closed; /* message of a call after close() */
+    const char *name;      /* "Filter" */
+    const char *what;      /* in messages: "filter" */
+    const char *closed;    /* message of a call after close() */
+    const char *arguments; /* the function of weir._support that reads those of the constructor */
     PyTypeObject *type;
     bool is_concurrent; /* calls run at the same time; the last one after close() frees it */
     unsigned parts;     /* bits, 1 << kind: what load() accepts */
@@ -252,7 +221,7 @@ struct handle_class {
     void *(*clone)(const void *handle, struct weir_error *error);
     enum weir_status (*merge)(void *into, const void *from, struct weir_error *error);
     size_t (*saved_size)(void *handle);
-    write_all save;
+    enum weir_status (*save)(void *handle, weir_sink sink, void *context, struct weir_error *error);
     enum weir_status (*load)(void **out, const void *data, size_t size, struct weir_error *error);
 
     /* ---- of Filter and Shared ---- */
@@ -355,36 +324,27 @@ struct handle_object {
     unsigned calls; /* running calls, if concurrent; accessed with the GIL */
     bool is_closed;
     bool observes; /* keys can be recorded: neither a view nor a fixed set */
-    bool is_view;
     struct hasher hash;
     struct saturation saturation;
-    struct saved_bytes lent;             /* the bytes of a view */
+    Py_buffer view;                      /* the bytes of a view */
     char keys[WEIR_KEY_DESCRIPTION_MAX]; /* how the keys of its file were made, or "" */
     PyObject *weak_references;
 };
 
-/* The keyword arguments of a constructor besides parameters; NULL: not given. */
-struct open_arguments {
-    char spec[2 * WEIR_SPEC_MAX];
-    uint64_t max_bytes;
-    PyObject *store, *shards;
-};
-
-/* Read (spec='', *, max_bytes=0, **parameters), with store and shards if the class has them.
- * Parameters are appended to the spec: memory="64M" becomes memory=64M. */
-bool open_arguments_read(struct open_arguments *a, PyObject *args, PyObject *named, bool has_store,
-                         bool has_shards);
-
-/* Create an object from a handle, which it owns; on failure the handle is closed. With `lent` (else
+/* Create an object from a handle, which it owns; on failure the handle is closed. With `view` (else
  * NULL) it is a view of these bytes, which it owns too. */
 PyObject *object_wrap(PyTypeObject *type, const struct handle_class *class, void *handle,
-                      struct saved_bytes *lent);
+                      Py_buffer *view);
 
-/* Open a spec; load saved bytes, which are closed or become the view's. */
-PyObject *object_open(PyTypeObject *type, const struct handle_class *class,
-                      const struct open_arguments *a);
+/* Open a handle with the arguments of a constructor, (spec='', *, max_bytes=0, **parameters), with
+ * shards if the class has them, and with a store if `store` is not NULL; load saved bytes. */
+PyObject *object_new(PyTypeObject *type, const struct handle_class *class, PyObject *args,
+                     PyObject *named, PyObject **store);
 PyObject *object_load(PyTypeObject *type, const struct handle_class *class, PyObject *source,
                       bool keys_differ, bool as_view);
+
+/* Get saved bytes from a path, an open file or bytes. False with an exception. */
+bool saved_open(Py_buffer *saved, PyObject *source);
 
 void object_dealloc(PyObject *self);
 
@@ -406,53 +366,18 @@ void object_leave(PyObject *self);
  * of calls. False with an exception if warnings are errors. */
 bool object_count_observed(PyObject *self, uint64_t n);
 
-/* Methods of several classes. */
-PyObject *object_method_close(PyObject *self, PyObject *unused);
-PyObject *object_method_enter(PyObject *self, PyObject *none);
-PyObject *object_method_advance(PyObject *self, PyObject *time);
-PyObject *object_method_clear(PyObject *self, PyObject *none);
-PyObject *object_method_copy(PyObject *self, PyObject *memo);
-PyObject *object_method_merge(PyObject *self, PyObject *other);
-PyObject *object_method_merge_in_place(PyObject *self, PyObject *other);
-PyObject *object_method_save(PyObject *self, PyObject *target);
-PyObject *object_method_tobytes(PyObject *self, PyObject *none);
-PyObject *object_method_reduce(PyObject *self, PyObject *none);
-PyObject *object_method_load(PyObject *type, PyObject *args, PyObject *named);
-PyObject *object_method_view(PyObject *type, PyObject *args, PyObject *named);
-PyObject *object_repr(PyObject *self);
-PyObject *object_config(PyObject *self, void *unused);
-PyObject *object_closed(PyObject *self, void *unused);
-PyObject *object_keys(PyObject *self, void *unused);
+/* Methods of several classes, besides those of the base types. */
+PyObject *object_close(PyObject *self, PyObject *unused);
+PyObject *object_with(PyObject *self, PyObject *none);
+PyObject *object_advance(PyObject *self, PyObject *time);
+PyObject *object_copy(PyObject *self, PyObject *memo);
+PyObject *object_load_method(PyObject *type, PyObject *args, PyObject *named);
+PyObject *object_view_method(PyObject *type, PyObject *args, PyObject *named);
 
-/* Entries of the method tables. */
-#define METHODS_OF_ALL(reduce)                                                                     \
-    {"advance", object_method_advance, METH_O,                                                     \
-     "advance($self, time, /)\n--\n\n"                                                             \
-     "Set the current time, for specs that use time (span=, half-life=1h): milliseconds or a\n"    \
-     "datetime. Earlier times are ignored."},                                                      \
-        {"save", object_method_save, METH_O,                                                       \
-         "save($self, file, /)\n--\n\n"                                                            \
-         "Save to a path or to an open binary file. A path is replaced atomically: after a "       \
-         "crash\nit has the old or the new content."},                                             \
-        {"tobytes", object_method_tobytes, METH_NOARGS,                                            \
-         "tobytes($self, /)\n--\n\nReturn what save() writes, as bytes."},                         \
-        {"__reduce__", reduce, METH_NOARGS, "Pickle support."},                                    \
-        {"close", object_method_close, METH_NOARGS,                                                \
-         "close($self, /)\n--\n\n"                                                                 \
-         "Free the memory, after calls of other threads have returned."},                          \
-        {"__enter__", object_method_enter, METH_NOARGS, "Return self."},                           \
-    {                                                                                              \
-        "__exit__", object_method_close, METH_VARARGS, "Close it."                                 \
-    }
-
-#define METHODS_OF_STATE                                                                           \
-    {"clear", object_method_clear, METH_NOARGS,                                                    \
-     "clear($self, /)\n--\n\nReturn to the state after opening, with the same seed."},             \
-    {                                                                                              \
-        "merge", object_method_merge, METH_O,                                                      \
-            "merge($self, other, /)\n--\n\n"                                                       \
-            "Add the content of another one with the same spec and seed. a |= b does the same."    \
-    }
+#define ADVANCE_DOC                                                                                \
+    "advance($self, time, /)\n--\n\n"                                                              \
+    "Set the current time, for specs that use time (span=, half-life=1h): milliseconds or a\n"     \
+    "datetime. Earlier times are ignored."
 
 #define METHODS_OF_COPY(copy)                                                                      \
     {"copy", copy, METH_NOARGS, "copy($self, /)\n--\n\nReturn a copy with its own memory."},       \
@@ -461,18 +386,8 @@ PyObject *object_keys(PyObject *self, void *unused);
         "__deepcopy__", copy, METH_O, "As copy()."                                                 \
     }
 
-#define PROPERTIES_OF_ALL                                                                          \
-    {"config", object_config, NULL, "The complete spec: it opens an equal one.", NULL},            \
-    {                                                                                              \
-        "closed", object_closed, NULL, "Whether it was closed.", NULL                              \
-    }
-
-#define WEAK_REFERENCES                                                                            \
-    {"__weaklistoffset__", T_PYSSIZET, offsetof(struct handle_object, weak_references), READONLY,  \
-     NULL},                                                                                        \
-    {                                                                                              \
-        NULL, 0, 0, 0, NULL                                                                        \
-    }
+/* The base types: of all classes but Builder, and of those that can be cleared, copied, merged. */
+extern PyTypeObject *handle_type, *single_type;
 
 /* ---- py_batch.c: batches of hashed keys ---- */
 
@@ -493,6 +408,9 @@ PyObject *batch_run(PyObject *self, batch_call call, const struct batch_argument
 PyObject *filter_observe_many(PyObject *self, PyObject *args, PyObject *named);
 PyObject *filter_update(PyObject *self, PyObject *args, PyObject *named);
 PyObject *filter_ask_many(PyObject *self, PyObject *args, PyObject *named);
+
+/* A weir.Stats. */
+PyObject *stats_record(const struct weir_stats *stats);
 
 /* ---- the classes that load() finds by their type: py_filter.c, py_sketch.c ---- */
 

@@ -190,7 +190,7 @@ static PyType_Spec verdicts_spec = {"weir.Verdicts", sizeof(struct verdicts_obje
 
 bool batch_add(PyObject *module)
 {
-    verdicts_type = type_add(module, &verdicts_spec, "Verdicts");
+    verdicts_type = type_add(module, &verdicts_spec, "Verdicts", NULL);
     return verdicts_type != NULL;
 }
 
@@ -342,8 +342,9 @@ static int add_key(struct key_batch *b)
 }
 
 /* Take plain bytes from a list or tuple, up to the first item of another type. No Python code
- * runs, so the list cannot change and its items need no references. */
-static void take_plain_bytes(struct key_batch *b)
+ * runs, so the list cannot change and its items need no references. Returns whether there were
+ * some. */
+static bool take_plain_bytes(struct key_batch *b)
 {
     struct weir_bytes bytes[HASHED];
     struct key_source *s = &b->source;
@@ -352,26 +353,29 @@ static void take_plain_bytes(struct key_batch *b)
     size_t n = 0;
 
     if ((size_t)s->at >= all)
-        return;
+        return false;
     if (left < max)
         max = left;
     while (n < max && key_source_peek_bytes(s, n, &bytes[n]))
         n++;
+    if (n == 0)
+        return false;
     weir_hash_bytes_many(b->o->hash.kind, b->o->hash.seed, bytes, n, b->keys + b->n);
     b->n += n;
     s->at += (Py_ssize_t)n;
+    return true;
 }
 
 /* Fill a chunk from an iterable. Returns as add_key(). */
 static int gather(struct key_batch *b)
 {
+    bool are_plain = b->source.sequence && !needs_numbers(b);
     int got = 1;
 
     if (b->done > 0 && b->room < CHUNK && !b->source.sequence && !make_room(b, b->room * 4))
         return -1;
     for (b->n = 0; b->n < b->room && got > 0;) {
-        if (b->source.sequence && !needs_numbers(b))
-            take_plain_bytes(b);
+        are_plain = are_plain && take_plain_bytes(b);
         if (b->n < b->room)
             got = add_key(b);
     }

@@ -30,6 +30,7 @@ static const struct handle_class builder_class = {
     .name = "Builder",
     .what = "builder",
     .closed = "this builder is finished",
+    .arguments = "open_plain",
     .open = call_open,
     .close = call_close,
     .config = call_config,
@@ -37,11 +38,7 @@ static const struct handle_class builder_class = {
 
 static PyObject *new_builder(PyTypeObject *type, PyObject *args, PyObject *named)
 {
-    struct open_arguments a;
-
-    return open_arguments_read(&a, args, named, false, false)
-               ? object_open(type, &builder_class, &a)
-               : NULL;
+    return object_new(type, &builder_class, args, named, NULL);
 }
 
 static enum weir_status add_batch(struct handle_object *o, const struct weir_key *keys,
@@ -105,10 +102,10 @@ static PyMethodDef methods[] = {
      "Add keys; may be called repeatedly. keys and size as of Filter.observe_many()."},
     {"finish", finish, METH_NOARGS,
      "finish($self, /)\n--\n\nReturn the filter. The builder cannot be used any more."},
-    {"cancel", object_method_close, METH_NOARGS,
+    {"cancel", object_close, METH_NOARGS,
      "cancel($self, /)\n--\n\nFree the builder without a filter."},
-    {"__enter__", object_method_enter, METH_NOARGS, "Return self."},
-    {"__exit__", object_method_close, METH_VARARGS, "Cancel it, unless it is finished."},
+    {"__enter__", object_with, METH_NOARGS, "Return self."},
+    {"__exit__", object_close, METH_VARARGS, "Cancel it, unless it is finished."},
     {NULL, NULL, 0, NULL}};
 
 #define BUILDER_DOC                                                                                \
@@ -132,6 +129,6 @@ static PyType_Spec spec = {"weir.Builder", sizeof(struct handle_object), 0,
 
 bool builder_add(PyObject *module)
 {
-    builder_type = type_add(module, &spec, "Builder");
+    builder_type = type_add(module, &spec, "Builder", NULL);
     return builder_type != NULL;
 }

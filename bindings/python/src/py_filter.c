@@ -5,12 +5,8 @@
  * therefore releases the GIL. */
 #include "binding.h"
 
-#include <stddef.h>
 #include <stdlib.h>
-#include <structmember.h>
 #include <weir/shared.h>
-
-static PyTypeObject *stats_type;
 
 /* ---- the calls of weir or weir_shared for both classes ---- */
 
@@ -72,6 +68,7 @@ struct handle_class filter_class = {
     .name = "Filter",
     .what = "filter",
     .closed = "this filter is closed",
+    .arguments = "open_plain",
     .parts = 1u << WEIR_PART_FILTER,
     HANDLE_INIT,
     FILTER_INIT(call),
@@ -132,6 +129,7 @@ struct handle_class shared_class = {
     .name = "Shared",
     .what = "filter",
     .closed = "this filter is closed",
+    .arguments = "open_shared",
     .is_concurrent = true,
     .parts = 1u << WEIR_PART_FILTER,
     .open = shared_open,
@@ -146,18 +144,12 @@ struct handle_class shared_class = {
 
 static PyObject *new_filter(PyTypeObject *type, PyObject *args, PyObject *named)
 {
-    struct open_arguments a;
-
-    return open_arguments_read(&a, args, named, false, false) ? object_open(type, &filter_class, &a)
-                                                              : NULL;
+    return object_new(type, &filter_class, args, named, NULL);
 }
 
 static PyObject *new_shared(PyTypeObject *type, PyObject *args, PyObject *named)
 {
-    struct open_arguments a;
-
-    return open_arguments_read(&a, args, named, false, true) ? object_open(type, &shared_class, &a)
-                                                             : NULL;
+    return object_new(type, &shared_class, args, named, NULL);
 }
 
 /* ---- one key ---- */
@@ -304,21 +296,11 @@ static PyObject *forget(PyObject *self, PyObject *object)
 
 /* ---- statistics ---- */
 
-static PyStructSequence_Field stats_fields[] = {
-    {"memory", "bytes of cells, at most memory="},
-    {"bytes", "all memory of the handle"},
-    {"observed", "keys observed"},
-    {"seen", "of these, reported as seen"},
-    {"new_keys", "of these, reported as new"},
-    {"fill", "share of cells in use"},
-    {"error", "current false-positive rate"},
-    {"lost", "keys evicted before the end of window= or span=: not enough memory"},
-    {"overflow", "observations that a full filter could not store"},
-    {NULL, NULL},
-};
-
-static PyStructSequence_Desc stats_desc = {"weir.Stats", "Statistics of a filter.", stats_fields,
-                                           9};
+PyObject *stats_record(const struct weir_stats *s)
+{
+    return support_call("Stats", "(KKKKKddKK)", s->memory, s->bytes, s->observed, s->seen,
+                        s->new_keys, s->fill, s->error, s->lost, s->overflow);
+}
 
 static bool measure(PyObject *self, struct weir_stats *s)
 {
@@ -335,10 +317,7 @@ static PyObject *stats(PyObject *self, PyObject *none)
 {
     struct weir_stats s;
 
-    if (!measure(self, &s))
-        return NULL;
-    return record_of(stats_type, "(KKKKKddKK)", s.memory, s.bytes, s.observed, s.seen, s.new_keys,
-                     s.fill, s.error, s.lost, s.overflow);
+    return measure(self, &s) ? stats_record(&s) : NULL;
 }
 
 static Py_ssize_t length(PyObject *self)
@@ -352,6 +331,11 @@ static Py_ssize_t length(PyObject *self)
 static int is_true(PyObject *self)
 {
     return 1;
+}
+
+static PyObject *keys(PyObject *self, void *unused)
+{
+    return PyUnicode_FromString(((struct handle_object *)self)->keys);
 }
 
 static PyObject *shards(PyObject *self, void *unused)
@@ -424,7 +408,7 @@ static PyObject *shards(PyObject *self, void *unused)
          ">>> f.update(['a', 'b', 'a'])\n"                                                         \
          ">>> f.stats().observed, f.stats().memory, len(f)\n"                                      \
          "(3, 65536, 2)\n"},                                                                       \
-        {"load", METHOD(object_method_load), METH_VARARGS | METH_KEYWORDS | METH_CLASS,            \
+        {"load", METHOD(object_load_method), METH_VARARGS | METH_KEYWORDS | METH_CLASS,            \
          "load($type, source, /, *, keys_differ=False)\n--\n\n"                                    \
          "Load a saved filter from a path, an open binary file or bytes.\n\n"                      \
          "keys_differ: accept a file whose keys were normalized or joined from several fields;\n"  \
@@ -434,7 +418,7 @@ static PyObject *shards(PyObject *self, void *unused)
          ">>> 'a' in Filter.load(f.tobytes())\n"                                                   \
          "True\n"},                                                                                \
     {                                                                                              \
-        "view", METHOD(object_method_view), METH_VARARGS | METH_KEYWORDS | METH_CLASS,             \
+        "view", METHOD(object_view_method), METH_VARARGS | METH_KEYWORDS | METH_CLASS,             \
             "view($type, source, /, *, keys_differ=False)\n--\n\n"                                 \
             "Open a saved filter read-only without loading it. Of a path, only the pages of the\n" \
             "looked-up keys are read. Arguments as of load()."                                     \
@@ -445,28 +429,22 @@ static PyMethodDef filter_methods[] = {
     {"count", count, METH_O,
      "count($self, key, /)\n--\n\n"
      "Return how many observations of a key are stored: 0 or 1, except for cuckoo."},
-    METHODS_OF_ALL(object_method_reduce),
-    METHODS_OF_STATE,
-    METHODS_OF_COPY(object_method_copy),
     {NULL, NULL, 0, NULL}};
 
 static PyMethodDef shared_methods[] = {
-    METHODS_OF_FILTERS, METHODS_OF_ALL(object_method_reduce), {NULL, NULL, 0, NULL}};
+    METHODS_OF_FILTERS, {"advance", object_advance, METH_O, ADVANCE_DOC}, {NULL, NULL, 0, NULL}};
 
-#define PROPERTIES_OF_FILTERS                                                                      \
-    PROPERTIES_OF_ALL,                                                                             \
+#define KEYS_PROPERTY                                                                              \
     {                                                                                              \
-        "keys", object_keys, NULL,                                                                 \
+        "keys", keys, NULL,                                                                        \
             "How the keys of its file were made, such as '--ignore-case'; '': as given.", NULL     \
     }
 
-static PyGetSetDef filter_properties[] = {PROPERTIES_OF_FILTERS, {NULL, NULL, NULL, NULL, NULL}};
+static PyGetSetDef filter_properties[] = {KEYS_PROPERTY, {NULL, NULL, NULL, NULL, NULL}};
 
-static PyGetSetDef shared_properties[] = {PROPERTIES_OF_FILTERS,
+static PyGetSetDef shared_properties[] = {KEYS_PROPERTY,
                                           {"shards", shards, NULL, "The number of shards.", NULL},
                                           {NULL, NULL, NULL, NULL, NULL}};
-
-static PyMemberDef members[] = {WEAK_REFERENCES};
 
 #define FILTER_DOC                                                                                 \
     "Filter(spec='', *, max_bytes=0, **parameters)\n--\n\n"                                        \
@@ -492,12 +470,9 @@ static PyType_Slot filter_slots[] = {{Py_tp_new, new_filter},
                                      {Py_tp_doc, FILTER_DOC},
                                      {Py_tp_methods, filter_methods},
                                      {Py_tp_getset, filter_properties},
-                                     {Py_tp_members, members},
-                                     {Py_tp_repr, object_repr},
                                      {Py_sq_contains, contains},
                                      {Py_sq_length, length},
                                      {Py_nb_bool, is_true},
-                                     {Py_nb_inplace_or, object_method_merge_in_place},
                                      {0, NULL}};
 
 static PyType_Slot shared_slots[] = {{Py_tp_new, new_shared},
@@ -505,8 +480,6 @@ static PyType_Slot shared_slots[] = {{Py_tp_new, new_shared},
                                      {Py_tp_doc, SHARED_DOC},
                                      {Py_tp_methods, shared_methods},
                                      {Py_tp_getset, shared_properties},
-                                     {Py_tp_members, members},
-                                     {Py_tp_repr, object_repr},
                                      {Py_sq_contains, contains},
                                      {Py_sq_length, length},
                                      {Py_nb_bool, is_true},
@@ -519,8 +492,7 @@ static PyType_Spec shared_spec = {"weir.Shared", sizeof(struct handle_object), 0
 
 bool filter_add(PyObject *module)
 {
-    filter_class.type = type_add(module, &filter_spec, "Filter");
-    shared_class.type = type_add(module, &shared_spec, "Shared");
-    stats_type = record_add(module, &stats_desc, "Stats");
-    return filter_class.type && shared_class.type && stats_type;
+    filter_class.type = type_add(module, &filter_spec, "Filter", single_type);
+    shared_class.type = type_add(module, &shared_spec, "Shared", handle_type);
+    return filter_class.type && shared_class.type;
 }

@@ -1,17 +1,18 @@
-/* py_handle.c - what Filter, Shared, Sketch, Screen and Builder have in common: a handle of the
- * library, the thread that is in a call of it, and the methods that are the same for all. */
+/* py_handle.c - what Filter, Shared, Sketch, Screen, Builder and Near have in common: a handle of
+ * the library, the thread that is in a call of it, and the methods that are the same for all.
+ *
+ * The base type Handle has the methods of all but Builder. Its subtype Single, of all that are used
+ * by one thread at a time, has also those that copy, clear and merge. */
 #include "binding.h"
 
-#include <math.h>
-#include <stdio.h>
+#include <errno.h>
+#include <stddef.h>
 #include <string.h>
-#define WEIR_UNSTABLE
-#include <weir/plan.h>
+#include <structmember.h>
+#include <unistd.h>
 
-#define SPEC_ERROR_DEFAULT 0.01 /* maximum error of a spec without fpr= and capacity= */
-#define TOLERANCE 1.1           /* of the error, which is measured */
-#define BYTES_PER_KEY 8         /* with more memory per key, no filter exceeds its error */
-#define FIRST_CHECK 1024        /* observed keys */
+#define BYTES_PER_KEY 8  /* with more memory per key, no filter exceeds its error */
+#define FIRST_CHECK 1024 /* observed keys */
 
 /* ---- one call at a time ---- */
 
@@ -59,7 +60,7 @@ void *object_observing(PyObject *self)
 
     if (!handle || o->observes)
         return handle;
-    return raise_status(WEIR_UNSUPPORTED, o->is_view ? o->class->of_view : o->class->of_set);
+    return raise_status(WEIR_UNSUPPORTED, o->view.obj ? o->class->of_view : o->class->of_set);
 }
 
 bool object_expires(PyObject *self)
@@ -99,7 +100,7 @@ static void free_handle(struct handle_object *o)
     o->handle = NULL;
     if (handle)
         o->class->close(handle);
-    saved_close(&o->lent);
+    PyBuffer_Release(&o->view);
 }
 
 void object_leave(PyObject *self)
@@ -115,122 +116,6 @@ void object_leave(PyObject *self)
     }
 }
 
-/* ---- arguments of constructors ---- */
-
-static bool append_text(char *to, size_t size, const char *text)
-{
-    size_t used = strlen(to), n = strlen(text);
-
-    if (used + n + 1 > size) {
-        PyErr_SetString(PyExc_ValueError, "the spec is too long");
-        return false;
-    }
-    memcpy(to + used, text, n + 1);
-    return true;
-}
-
-static bool append_utf8(struct open_arguments *a, PyObject *text)
-{
-    PyObject *bytes = text ? PyUnicode_AsUTF8String(text) : NULL;
-    const char *utf8 = bytes ? PyBytes_AsString(bytes) : NULL;
-    bool ok = utf8 && strlen(utf8) == (size_t)PyBytes_Size(bytes);
-
-    if (utf8 && !ok)
-        PyErr_SetString(PyExc_ValueError, "the spec contains a NUL character; remove it");
-    ok = ok && append_text(a->spec, sizeof a->spec, utf8);
-    Py_XDECREF(bytes);
-    return ok;
-}
-
-/* A new reference: the value of a parameter as text. */
-static PyObject *value_text(PyObject *name, PyObject *value)
-{
-    PyObject *seconds, *out;
-
-    if (PyUnicode_Check(value))
-        return Py_NewRef(value);
-    if ((PyLong_Check(value) || PyFloat_Check(value)) && !PyBool_Check(value))
-        return PyObject_Str(value);
-    seconds = PyObject_HasAttrString(value, "total_seconds")
-                  ? PyObject_CallMethod(value, "total_seconds", NULL)
-                  : NULL;
-    if (seconds) {
-        out = PyUnicode_FromFormat("%lldms", (long long)llround(PyFloat_AsDouble(seconds) * 1000));
-        Py_DECREF(seconds);
-        return out;
-    }
-    PyErr_Clear();
-    PyErr_Format(PyExc_TypeError, "%U: invalid value %R; use a str, a number or a timedelta", name,
-                 value);
-    return NULL;
-}
-
-/* Append " name=value"; half_life= is the parameter half-life=. */
-static bool append_parameter(struct open_arguments *a, PyObject *name, PyObject *value)
-{
-    PyObject *text = value_text(name, value);
-    size_t from = strlen(a->spec), end;
-    bool ok = text && append_text(a->spec, sizeof a->spec, " ") && append_utf8(a, name);
-
-    end = strlen(a->spec);
-    for (size_t i = from; i < end; i++)
-        if (a->spec[i] == '_')
-            a->spec[i] = '-';
-    ok = ok && append_text(a->spec, sizeof a->spec, "=") && append_utf8(a, text);
-    if (ok && (a->spec[end + 1] == '\0' || strpbrk(a->spec + end + 1, " \t\r\n="))) {
-        PyErr_Format(PyExc_ValueError, "%U=%R: invalid value; use one word, such as '64M'", name,
-                     text);
-        ok = false;
-    }
-    Py_XDECREF(text);
-    return ok;
-}
-
-static bool is_named(PyObject *name, const char *text)
-{
-    return PyUnicode_CompareWithASCIIString(name, text) == 0;
-}
-
-bool open_arguments_read(struct open_arguments *a, PyObject *args, PyObject *named, bool has_store,
-                         bool has_shards)
-{
-    PyObject *name, *value, *spec = NULL, *store = NULL;
-    Py_ssize_t at = 0;
-
-    memset(a, 0, sizeof *a);
-    if (!PyArg_ParseTuple(args, has_store ? "|OO" : "|O", &spec, &store))
-        return false;
-    while (named && PyDict_Next(named, &at, &name, &value)) {
-        if (is_named(name, "spec") && !spec)
-            spec = value;
-        else if (has_store && is_named(name, "store") && !store)
-            store = value;
-    }
-    if (spec && !PyUnicode_Check(spec)) {
-        PyErr_Format(PyExc_TypeError,
-                     "the spec is %R, not a str; use 'memory=64M', or "
-                     "keywords: memory='64M'",
-                     spec);
-        return false;
-    }
-    if (spec && !append_utf8(a, spec))
-        return false;
-    a->store = store;
-    for (at = 0; named && PyDict_Next(named, &at, &name, &value);) {
-        if (is_named(name, "spec") || (has_store && is_named(name, "store")))
-            continue;
-        if (is_named(name, "max_bytes")) {
-            if (!number_read(value, "max_bytes", UINT64_MAX, &a->max_bytes))
-                return false;
-        } else if (has_shards && is_named(name, "shards")) {
-            a->shards = value;
-        } else if (!append_parameter(a, name, value)) {
-            return false;
-        }
-    }
-    return true;
-}
-
 /* ---- life ---- */
 
 static void read_config(struct handle_object *o)
@@ -242,7 +127,7 @@ static void read_config(struct handle_object *o)
     o->hash = hasher_of(config);
     o->observes =
         !o->class->observe ||
-        (!o->is_view && weir_spec_traits(WEIR_KIND_FILTER, config, &traits, NULL) == WEIR_OK &&
+        (!o->view.obj && weir_spec_traits(WEIR_KIND_FILTER, config, &traits, NULL) == WEIR_OK &&
          traits & WEIR_CAN_OBSERVE);
     o->saturation.next = UINT64_MAX;
     if (o->class->observe && o->observes) {
@@ -253,21 +138,20 @@ static void read_config(struct handle_object *o)
 }
 
 PyObject *object_wrap(PyTypeObject *type, const struct handle_class *class, void *handle,
-                      struct saved_bytes *lent)
+                      Py_buffer *view)
 {
     struct handle_object *o = (struct handle_object *)PyType_GenericAlloc(type, 0);
 
     if (!o) {
         class->close(handle);
-        if (lent)
-            saved_close(lent);
+        if (view)
+            PyBuffer_Release(view);
         return NULL;
     }
     o->class = class;
     o->handle = handle;
-    o->is_view = lent != NULL;
-    if (lent)
-        o->lent = *lent;
+    if (view)
+        o->view = *view;
     read_config(o);
     o->use.lock = PyThread_allocate_lock();
     if (o->use.lock)
@@ -277,39 +161,33 @@ PyObject *object_wrap(PyTypeObject *type, const struct handle_class *class, void
     return NULL;
 }
 
-static double rate_of(const char *spec)
+PyObject *object_new(PyTypeObject *type, const struct handle_class *class, PyObject *args,
+                     PyObject *named, PyObject **store)
 {
-    char text[32];
-    size_t n = weir_spec_get(spec, "fpr", text, sizeof text);
-    double rate;
-
-    if (n == 0 || n >= sizeof text)
-        return 0;
-    if (text[n - 1] == '%')
-        text[n - 1] = '\0';
-    rate = PyOS_string_to_double(text, NULL, NULL);
-    PyErr_Clear();
-    return text[n - 1] == '\0' ? rate / 100 : rate;
-}
-
-PyObject *object_open(PyTypeObject *type, const struct handle_class *class,
-                      const struct open_arguments *a)
-{
-    struct weir_options options = {.size = sizeof options, .max_bytes = a->max_bytes};
+    PyObject *arguments = support_apply(class->arguments, args, named);
+    struct weir_options options = {.size = sizeof options};
+    PyObject *max_bytes, *extra, *out = NULL;
     struct weir_error error;
-    enum weir_status status;
     uint64_t shards = 0;
+    const char *spec;
+    double limit;
     void *handle;
-    PyObject *out;
 
-    if (a->shards && !number_read(a->shards, "shards", UINT32_MAX, &shards))
-        return NULL;
-    Py_BEGIN_ALLOW_THREADS status =
-        class->open(&handle, a->spec, (uint32_t)shards, &options, &error);
-    Py_END_ALLOW_THREADS if (status != WEIR_OK) return raise_error(&error);
-    out = object_wrap(type, class, handle, NULL);
+    if (arguments && PyArg_ParseTuple(arguments, "sOOd", &spec, &max_bytes, &extra, &limit) &&
+        number_read(max_bytes, "max_bytes", UINT64_MAX, &options.max_bytes) &&
+        (store || number_read(extra, "shards", UINT32_MAX, &shards))) {
+        enum weir_status status;
+
+        Py_BEGIN_ALLOW_THREADS status =
+            class->open(&handle, spec, (uint32_t)shards, &options, &error);
+        Py_END_ALLOW_THREADS out =
+            status == WEIR_OK ? object_wrap(type, class, handle, NULL) : raise_error(&error);
+    }
     if (out)
-        ((struct handle_object *)out)->saturation.limit = rate_of(a->spec);
+        ((struct handle_object *)out)->saturation.limit = limit;
+    if (out && store)
+        *store = Py_NewRef(extra);
+    Py_XDECREF(arguments);
     return out;
 }
 
@@ -328,7 +206,7 @@ void object_dealloc(PyObject *self)
     Py_DECREF(type);
 }
 
-PyObject *object_method_close(PyObject *self, PyObject *unused)
+PyObject *object_close(PyObject *self, PyObject *unused)
 {
     struct handle_object *o = (struct handle_object *)self;
 
@@ -340,34 +218,21 @@ PyObject *object_method_close(PyObject *self, PyObject *unused)
     Py_RETURN_NONE;
 }
 
-PyObject *object_method_enter(PyObject *self, PyObject *none)
+PyObject *object_with(PyObject *self, PyObject *none)
 {
     return object_ready(self) ? Py_NewRef(self) : NULL;
 }
 
 /* ---- saturation ---- */
 
-/* The limit of a spec without fpr=: the error of a set that has capacity= keys, or a default. */
-static double default_limit(const char *config)
-{
-    struct weir_stream stream = {.size = sizeof stream, .kind = WEIR_STREAM_ENDLESS};
-    struct weir_prediction p;
-
-    if (rate_of(config) > 0)
-        return rate_of(config);
-    if (weir_spec_number(config, "capacity", &stream.n) &&
-        weir_predict(&p, sizeof p, config, &stream, NULL) == WEIR_OK && p.error > 0)
-        return p.error;
-    return SPEC_ERROR_DEFAULT;
-}
-
+/* False with an exception if warnings are errors. */
 static bool check_saturation(PyObject *self)
 {
     struct handle_object *o = (struct handle_object *)self;
     struct saturation *s = &o->saturation;
-    char config[WEIR_SPEC_MAX], text[320];
+    char config[WEIR_SPEC_MAX];
     struct weir_stats stats;
-    uint64_t capacity = 0;
+    PyObject *exceeds;
 
     s->next = s->observed + s->observed / 4 + 1;
     if (is_closed(o) || !object_enter(self))
@@ -375,24 +240,12 @@ static bool check_saturation(PyObject *self)
     o->class->config(o->handle, config, sizeof config);
     o->class->measure(o->handle, &stats);
     object_leave(self);
-    if (s->limit <= 0)
-        s->limit = default_limit(config);
-    (void)weir_spec_number(config, "capacity", &capacity);
-    if (stats.overflow == 0 && (stats.error <= s->limit * TOLERANCE || stats.new_keys <= capacity))
-        return true;
-    s->warned = true;
-    if (stats.overflow > 0)
-        snprintf(text, sizeof text,
-                 "the filter is full: %llu keys were not recorded, so they stay new; use more "
-                 "memory or capacity",
-                 (unsigned long long)stats.overflow);
-    else
-        snprintf(text, sizeof text,
-                 "the filter exceeds its maximum false-positive rate: %.3g %% of new keys are "
-                 "reported as seen, the limit is %.3g %%, after %llu keys; use more memory or "
-                 "capacity, or 'recent', which forgets old keys",
-                 stats.error * 100, s->limit * 100, (unsigned long long)stats.observed);
-    return warn_saturated(text);
+    s->warned = true; /* unless it returns False: an error was a warning */
+    exceeds = support_call("warn_saturated", "(sdN)", config, s->limit, stats_record(&stats));
+    if (exceeds)
+        s->warned = exceeds == Py_True;
+    Py_XDECREF(exceeds);
+    return exceeds != NULL;
 }
 
 bool object_count_observed(PyObject *self, uint64_t n)
@@ -403,10 +256,10 @@ bool object_count_observed(PyObject *self, uint64_t n)
     return s->observed < s->next || s->warned || check_saturation(self);
 }
 
-/* ---- methods ---- */
+/* ---- time, copies, merging ---- */
 
 /* Keeps the GIL unless another thread may be in a batch. */
-PyObject *object_method_advance(PyObject *self, PyObject *time)
+PyObject *object_advance(PyObject *self, PyObject *time)
 {
     const struct handle_object *o = (struct handle_object *)self;
     PyThreadState *thread = NULL;
@@ -423,7 +276,7 @@ PyObject *object_method_advance(PyObject *self, PyObject *time)
     Py_RETURN_NONE;
 }
 
-PyObject *object_method_clear(PyObject *self, PyObject *none)
+static PyObject *clear(PyObject *self, PyObject *none)
 {
     struct handle_object *o = (struct handle_object *)self;
 
@@ -437,7 +290,7 @@ PyObject *object_method_clear(PyObject *self, PyObject *none)
     Py_RETURN_NONE;
 }
 
-PyObject *object_method_copy(PyObject *self, PyObject *memo)
+PyObject *object_copy(PyObject *self, PyObject *memo)
 {
     struct handle_object *o = (struct handle_object *)self, *copy;
     struct weir_error error;
@@ -472,7 +325,7 @@ static bool enter_both(PyObject *a, PyObject *b)
     }
 }
 
-PyObject *object_method_merge(PyObject *self, PyObject *other)
+static PyObject *merge(PyObject *self, PyObject *other)
 {
     struct handle_object *into = (struct handle_object *)self, *from;
     struct weir_error error;
@@ -496,81 +349,190 @@ PyObject *object_method_merge(PyObject *self, PyObject *other)
     Py_RETURN_NONE;
 }
 
-PyObject *object_method_merge_in_place(PyObject *self, PyObject *other)
+static PyObject *merge_in_place(PyObject *self, PyObject *other)
 {
     PyObject *done;
 
     if (!PyObject_TypeCheck(other, Py_TYPE(self)))
         return Py_NewRef(Py_NotImplemented);
-    done = object_method_merge(self, other);
+    done = merge(self, other);
     Py_XDECREF(done);
     return done ? Py_NewRef(self) : NULL;
 }
 
-/* ---- save and load ---- */
+/* ---- save ---- */
 
-PyObject *object_method_save(PyObject *self, PyObject *target)
+/* Where saved bytes go: to a file, or to memory. */
+struct target {
+    int fd, failed; /* failed: errno */
+    char *at;
+    size_t left;
+};
+
+static bool put_into_file(void *context, const void *data, size_t size)
 {
-    struct handle_object *o = (struct handle_object *)self;
-    PyObject *out;
+    struct target *t = context;
+    const char *at = data;
 
-    if (PyObject_HasAttrString(target, "write")) { /* not while others wait: it runs Python code */
-        PyObject *bytes = object_method_tobytes(self, NULL);
-        PyObject *done = bytes ? PyObject_CallMethod(target, "write", "O", bytes) : NULL;
+    while (size > 0) {
+        ssize_t n = write(t->fd, at, size);
 
-        Py_XDECREF(bytes);
-        Py_XDECREF(done);
-        return done ? Py_NewRef(Py_None) : NULL;
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0) {
+            t->failed = n < 0 ? errno : EIO;
+            return false;
+        }
+        at += n;
+        size -= (size_t)n;
     }
-    if (!object_enter(self))
-        return NULL;
-    out = saved_write(target, o->keys, o->class->save, o->handle);
-    object_leave(self);
-    return out;
+    return true;
 }
 
-PyObject *object_method_tobytes(PyObject *self, PyObject *none)
+static bool put_into_memory(void *context, const void *data, size_t size)
 {
-    struct handle_object *o = (struct handle_object *)self;
+    struct target *t = context;
+
+    if (size > t->left)
+        return false;
+    memcpy(t->at, data, size);
+    t->at += size;
+    t->left -= size;
+    return true;
+}
+
+static bool add_size(void *context, const void *data, size_t size)
+{
+    *(size_t *)context += size;
+    return true;
+}
+
+/* Write the note before a filter that describes its keys, if there is a description. */
+static enum weir_status write_keys(const struct handle_object *o, weir_sink sink, void *context,
+                                   struct weir_error *error)
+{
+    char note[sizeof WEIR_KEYS_NOTE + WEIR_KEY_DESCRIPTION_MAX];
+    int n = PyOS_snprintf(note, sizeof note, WEIR_KEYS_NOTE "%s", o->keys);
+
+    return *o->keys ? weir_part_write(WEIR_PART_NOTE, note, (size_t)n, sink, context, error)
+                    : WEIR_OK;
+}
+
+/* Without the GIL. */
+static enum weir_status write_all(const struct handle_object *o, weir_sink sink, struct target *t,
+                                  struct weir_error *error)
+{
+    enum weir_status status;
+
+    Py_BEGIN_ALLOW_THREADS status = write_keys(o, sink, t, error);
+    if (status == WEIR_OK)
+        status = o->class->save(o->handle, sink, t, error);
+    Py_END_ALLOW_THREADS return status;
+}
+
+static PyObject *write_to(PyObject *self, PyObject *file)
+{
+    struct target t = {.fd = (int)PyLong_AsLong(file)};
+    struct weir_error error;
+    enum weir_status status;
+
+    if (PyErr_Occurred() || !object_enter(self))
+        return NULL;
+    status = write_all((struct handle_object *)self, put_into_file, &t, &error);
+    object_leave(self);
+    if (status == WEIR_OK)
+        Py_RETURN_NONE;
+    if (!t.failed)
+        return raise_error(&error);
+    errno = t.failed;
+    return PyErr_SetFromErrno(PyExc_OSError);
+}
+
+static PyObject *tobytes(PyObject *self, PyObject *none)
+{
+    const struct handle_object *o = (struct handle_object *)self;
+    struct weir_error error;
+    struct target t;
+    size_t size;
     PyObject *out;
 
     if (!object_enter(self))
         return NULL;
-    out = saved_bytes_of(o->keys, o->class->save, o->handle, o->class->saved_size(o->handle));
+    size = o->class->saved_size(o->handle);
+    (void)write_keys(o, add_size, &size, NULL);
+    out = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)size);
+    if (out) {
+        t = (struct target){.at = PyBytes_AsString(out), .left = size};
+        if (write_all(o, put_into_memory, &t, &error) != WEIR_OK) {
+            Py_CLEAR(out);
+            raise_error(&error);
+        }
+    }
     object_leave(self);
     return out;
 }
 
-/* load, or functools.partial(load, keys_differ=True). */
-static PyObject *loader_of(PyObject *self)
+static PyObject *save(PyObject *self, PyObject *target)
 {
-    PyObject *load = PyObject_GetAttrString((PyObject *)Py_TYPE(self), "load");
-    PyObject *tools, *partial, *args, *named, *out;
+    PyObject *bytes = PyObject_GetAttrString(self, "tobytes");
+    PyObject *write = PyObject_GetAttrString(self, "_write");
 
-    if (!load || !*((struct handle_object *)self)->keys)
-        return load;
-    tools = PyImport_ImportModule("functools");
-    partial = tools ? PyObject_GetAttrString(tools, "partial") : NULL;
-    args = PyTuple_Pack(1, load);
-    named = Py_BuildValue("{s:O}", "keys_differ", Py_True);
-    out = partial && args && named ? PyObject_Call(partial, args, named) : NULL;
-    Py_XDECREF(named);
-    Py_XDECREF(args);
-    Py_XDECREF(partial);
-    Py_XDECREF(tools);
-    Py_DECREF(load);
-    return out;
+    return support_call("save", "(ONN)", target, bytes, write);
 }
 
-PyObject *object_method_reduce(PyObject *self, PyObject *none)
+static PyObject *reduce(PyObject *self, PyObject *none)
 {
-    PyObject *bytes = object_method_tobytes(self, none);
-    PyObject *load = bytes ? loader_of(self) : NULL;
-    PyObject *out = load ? Py_BuildValue("O(O)", load, bytes) : NULL;
+    return support_call("reduce", "(Os)", self, ((struct handle_object *)self)->keys);
+}
 
-    Py_XDECREF(load);
-    Py_XDECREF(bytes);
-    return out;
+/* ---- load ---- */
+
+static const char *kind_name(uint32_t kind)
+{
+    switch (kind) {
+    case WEIR_PART_FILTER:
+        return "a filter; use weir.Filter.load()";
+    case WEIR_PART_COUNTS:
+    case WEIR_PART_TOP:
+        return "a sketch; use weir.Sketch.load()";
+    case WEIR_PART_SCREEN:
+        return "a screen; use weir.Screen.load()";
+    default:
+        return NULL;
+    }
+}
+
+/* Saved bytes from their part of the right kind on. */
+struct found {
+    const char *data;
+    size_t size;
+    uint32_t shards;
+};
+
+/* Find the first part of a class, and skip others. False with an exception if there is none. */
+static bool find_part(struct found *f, const struct handle_class *class)
+{
+    struct weir_error error;
+    struct weir_part part;
+    char text[128];
+
+    do {
+        if (weir_part_head(f->data, f->size, &part, sizeof part, &error) != WEIR_OK)
+            return raise_error(&error);
+        f->shards = part.shards;
+        if (part.kind < 32 && class->parts >> part.kind & 1)
+            return !class->of_shards || part.shards == 1 ||
+                   raise_status(WEIR_UNSUPPORTED, class->of_shards);
+        if (kind_name(part.kind)) {
+            PyOS_snprintf(text, sizeof text, "the file contains no %s, but %s", class->what,
+                          kind_name(part.kind));
+            return raise_status(WEIR_BAD_DATA, text);
+        }
+        f->data += part.size;
+        f->size -= part.size;
+    } while (f->size > 0);
+    PyOS_snprintf(text, sizeof text, "the file contains no %s", class->what);
+    return raise_status(WEIR_BAD_DATA, text);
 }
 
 /* Keys that were normalized or joined before they were hashed match nothing here. */
@@ -584,8 +546,16 @@ static bool keys_match(const char *keys)
                   "the keys in this file were made with %s, but here keys are used as given; make "
                   "them the same way and pass keys_differ=True",
                   keys);
-    raise_status(WEIR_MISMATCH, text);
-    return false;
+    return raise_status(WEIR_MISMATCH, text);
+}
+
+bool saved_open(Py_buffer *saved, PyObject *source)
+{
+    PyObject *bytes = support_call("buffer_of", "(O)", source);
+    bool ok = bytes && PyObject_GetBuffer(bytes, saved, PyBUF_CONTIG_RO) == 0;
+
+    Py_XDECREF(bytes); /* the buffer keeps it */
+    return ok;
 }
 
 PyObject *object_load(PyTypeObject *type, const struct handle_class *class, PyObject *source,
@@ -593,31 +563,24 @@ PyObject *object_load(PyTypeObject *type, const struct handle_class *class, PyOb
 {
     char keys[WEIR_KEY_DESCRIPTION_MAX];
     enum weir_status status = WEIR_BAD_DATA;
-    struct saved_bytes saved;
     struct weir_error error;
     PyObject *out = NULL;
-    const void *data;
-    size_t size;
-    uint32_t shards = 1;
+    Py_buffer saved;
+    struct found found;
     void *handle = NULL;
-    bool found;
 
     if (!saved_open(&saved, source))
         return NULL;
-    weir_saved_key_description(saved.data, saved.size, keys, sizeof keys);
-    found = (keys_differ || keys_match(keys)) &&
-            saved_find(&saved, class->parts, class->what, &data, &size, &shards);
-    if (found && class->of_shards && shards > 1) {
-        raise_status(WEIR_UNSUPPORTED, class->of_shards);
-        found = false;
-    }
-    if (found) {
-        Py_BEGIN_ALLOW_THREADS status = as_view ? class->view(&handle, data, size, shards, &error)
-                                                : class->load(&handle, data, size, &error);
+    found = (struct found){saved.len ? saved.buf : "", (size_t)saved.len, 1};
+    weir_saved_key_description(found.data, found.size, keys, sizeof keys);
+    if ((keys_differ || keys_match(keys)) && find_part(&found, class)) {
+        Py_BEGIN_ALLOW_THREADS status =
+            as_view ? class->view(&handle, found.data, found.size, found.shards, &error)
+                    : class->load(&handle, found.data, found.size, &error);
         Py_END_ALLOW_THREADS if (status != WEIR_OK) raise_error(&error);
     }
     if (status != WEIR_OK || !as_view)
-        saved_close(&saved);
+        PyBuffer_Release(&saved);
     if (status == WEIR_OK)
         out = object_wrap(type, class, handle, as_view ? &saved : NULL);
     if (out)
@@ -640,19 +603,19 @@ static PyObject *load_arguments(PyObject *type, PyObject *args, PyObject *named,
     return NULL;
 }
 
-PyObject *object_method_load(PyObject *type, PyObject *args, PyObject *named)
+PyObject *object_load_method(PyObject *type, PyObject *args, PyObject *named)
 {
     return load_arguments(type, args, named, false);
 }
 
-PyObject *object_method_view(PyObject *type, PyObject *args, PyObject *named)
+PyObject *object_view_method(PyObject *type, PyObject *args, PyObject *named)
 {
     return load_arguments(type, args, named, true);
 }
 
 /* ---- attributes ---- */
 
-PyObject *object_config(PyObject *self, void *unused)
+static PyObject *config(PyObject *self, void *unused)
 {
     const struct handle_object *o = (struct handle_object *)self;
     char text[WEIR_SPEC_MAX];
@@ -663,25 +626,89 @@ PyObject *object_config(PyObject *self, void *unused)
     return PyUnicode_FromString(text);
 }
 
-PyObject *object_closed(PyObject *self, void *unused)
+static PyObject *closed(PyObject *self, void *unused)
 {
     return PyBool_FromLong(is_closed((struct handle_object *)self));
 }
 
-PyObject *object_keys(PyObject *self, void *unused)
-{
-    return PyUnicode_FromString(((struct handle_object *)self)->keys);
-}
-
-PyObject *object_repr(PyObject *self)
+static PyObject *repr(PyObject *self)
 {
     const struct handle_object *o = (struct handle_object *)self;
     PyObject *text, *out;
 
     if (is_closed(o))
         return PyUnicode_FromFormat("<weir.%s, closed>", o->class->name);
-    text = object_config(self, NULL);
+    text = config(self, NULL);
     out = text ? PyUnicode_FromFormat("<weir.%s %R>", o->class->name, text) : NULL;
     Py_XDECREF(text);
     return out;
+}
+
+/* ---- the base types ---- */
+
+static PyMethodDef handle_methods[] = {
+    {"save", save, METH_O,
+     "save($self, file, /)\n--\n\n"
+     "Save to a path or to an open binary file. A path is replaced atomically: after a crash\n"
+     "it has the old or the new content."},
+    {"tobytes", tobytes, METH_NOARGS,
+     "tobytes($self, /)\n--\n\nReturn what save() writes, as bytes."},
+    {"_write", write_to, METH_O, "For save(): write to a file descriptor."},
+    {"__reduce__", reduce, METH_NOARGS, "Pickle support."},
+    {"close", object_close, METH_NOARGS,
+     "close($self, /)\n--\n\nFree the memory, after calls of other threads have returned."},
+    {"__enter__", object_with, METH_NOARGS, "Return self."},
+    {"__exit__", object_close, METH_VARARGS, "Close it."},
+    {NULL, NULL, 0, NULL}};
+
+static PyMethodDef single_methods[] = {
+    {"advance", object_advance, METH_O, ADVANCE_DOC},
+    {"clear", clear, METH_NOARGS,
+     "clear($self, /)\n--\n\nReturn to the state after opening, with the same seed."},
+    {"merge", merge, METH_O,
+     "merge($self, other, /)\n--\n\n"
+     "Add the content of another one with the same spec and seed. a |= b does the same."},
+    METHODS_OF_COPY(object_copy),
+    {NULL, NULL, 0, NULL}};
+
+static PyGetSetDef handle_properties[] = {
+    {"config", config, NULL, "The complete spec: it opens an equal one.", NULL},
+    {"closed", closed, NULL, "Whether it was closed.", NULL},
+    {NULL, NULL, NULL, NULL, NULL}};
+
+static PyMemberDef handle_members[] = {{"__weaklistoffset__", T_PYSSIZET,
+                                        offsetof(struct handle_object, weak_references), READONLY,
+                                        NULL},
+                                       {NULL, 0, 0, 0, NULL}};
+
+static PyType_Slot handle_slots[] = {{Py_tp_dealloc, object_dealloc},
+                                     {Py_tp_methods, handle_methods},
+                                     {Py_tp_getset, handle_properties},
+                                     {Py_tp_members, handle_members},
+                                     {Py_tp_repr, repr},
+                                     {0, NULL}};
+
+static PyType_Slot single_slots[] = {{Py_tp_dealloc, object_dealloc},
+                                     {Py_tp_methods, single_methods},
+                                     {Py_nb_inplace_or, merge_in_place},
+                                     {0, NULL}};
+
+#define BASE_FLAGS                                                                                 \
+    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE | Py_TPFLAGS_BASETYPE |                          \
+        Py_TPFLAGS_DISALLOW_INSTANTIATION
+
+static PyType_Spec handle_spec = {"weir._weir.Handle", sizeof(struct handle_object), 0, BASE_FLAGS,
+                                  handle_slots};
+static PyType_Spec single_spec = {"weir._weir.Single", sizeof(struct handle_object), 0, BASE_FLAGS,
+                                  single_slots};
+
+PyTypeObject *handle_type, *single_type;
+
+bool handle_add(PyObject *module)
+{
+    handle_type = (PyTypeObject *)PyType_FromModuleAndSpec(module, &handle_spec, NULL);
+    if (handle_type)
+        single_type =
+            (PyTypeObject *)PyType_FromModuleAndSpec(module, &single_spec, (PyObject *)handle_type);
+    return single_type != NULL;
 }

@@ -170,73 +170,32 @@ static bool read_text(PyObject *o, struct text_room *r, struct weir_bytes *out)
 
 int is_missing(PyObject *o)
 {
-    PyObject *name, *differs;
+    PyObject *answer;
     int missing = o == Py_None;
 
     if (missing || PyBytes_Check(o) || PyUnicode_Check(o) || PyLong_Check(o))
         return missing;
-    if (PyFloat_Check(o))
-        return PyFloat_AsDouble(o) != PyFloat_AsDouble(o);
-    name = PyType_GetName(Py_TYPE(o));
-    if (!name)
-        return -1;
-    missing = PyUnicode_CompareWithASCIIString(name, "NAType") == 0 ||
-              PyUnicode_CompareWithASCIIString(name, "NaTType") == 0;
-    /* numpy.float32("nan") and numpy.datetime64("NaT") are unequal to themselves. */
-    if (!missing && (PyUnicode_CompareWithASCIIString(name, "datetime64") == 0 ||
-                     PyUnicode_CompareWithASCIIString(name, "float32") == 0 ||
-                     PyUnicode_CompareWithASCIIString(name, "float16") == 0)) {
-        differs = PyObject_RichCompare(o, o, Py_NE);
-        missing = differs ? PyObject_IsTrue(differs) : -1;
-        Py_XDECREF(differs);
-    }
-    Py_DECREF(name);
+    answer = support_call("is_missing", "(O)", o);
+    missing = answer ? answer == Py_True : -1;
+    Py_XDECREF(answer);
     return missing;
 }
 
-static bool has_attribute(PyObject *o, const char *name)
+/* Raise TypeError for an object that is not a key; at: its position in a batch, or -1. */
+static void refuse(PyObject *o, Py_ssize_t at)
 {
-    PyObject *value = PyObject_GetAttrString(o, name);
-
-    if (!value)
-        PyErr_Clear();
-    Py_XDECREF(value);
-    return value != NULL;
+    support_call("refuse_key", "(On)", o, at);
 }
 
-/* Whether an object is numpy's datetime64 or timedelta64. */
+/* Whether an object is numpy's datetime64 or timedelta64, whose buffer has bytes. */
 static bool is_numpy_time(PyObject *o)
 {
     PyObject *name = PyType_GetName(Py_TYPE(o));
     bool is_time = name && (PyUnicode_CompareWithASCIIString(name, "datetime64") == 0 ||
                             PyUnicode_CompareWithASCIIString(name, "timedelta64") == 0);
 
-    if (!name)
-        PyErr_Clear();
     Py_XDECREF(name);
     return is_time;
-}
-
-static const char *how_to_fix(PyObject *o)
-{
-    if (PyFloat_Check(o) || PyBool_Check(o))
-        return "; convert it with int() or str()";
-    if (o == Py_None)
-        return "; drop missing values";
-    if (is_numpy_time(o) || has_attribute(o, "isoformat"))
-        return "; pass a time as time=, or convert it with str()";
-    return PySequence_Check(o) ? "; observe_many() takes several keys" : "";
-}
-
-/* Raise TypeError for an object that is not a key; `where` precedes the text. */
-static void refuse(PyObject *o, const char *where)
-{
-    PyObject *name = PyType_GetName(Py_TYPE(o));
-
-    if (name)
-        PyErr_Format(PyExc_TypeError, "%sa key is bytes, str or int, not %U%s", where, name,
-                     how_to_fix(o));
-    Py_XDECREF(name);
 }
 
 /* Whether an object is an integer: int or a numpy scalar, but not bool and not an array. */
@@ -322,7 +281,7 @@ bool key_read(PyObject *o, struct text_room *room, struct key_view *key)
         return true;
     }
     if (!PyErr_Occurred())
-        refuse(o, "");
+        refuse(o, -1);
     return false;
 }
 
@@ -372,120 +331,29 @@ bool key_hash(PyObject *o, struct hasher hash, struct weir_key *out)
 
 /* ---- the keys of a batch: a buffer ---- */
 
-/* numpy byte strings, "16s": trailing NUL bytes are padding. */
-static bool is_padded_text(const Py_buffer *b)
-{
-    const char *f = b->format ? b->format : "B";
-
-    return b->ndim == 1 && strcmp(f + strspn(f, "0123456789"), "s") == 0;
-}
-
-/* Opaque bytes of one size, as numpy's "16x" (dtype V16). */
-static bool is_opaque(const Py_buffer *b)
-{
-    const char *f = b->format ? b->format : "B";
-
-    return b->ndim == 1 && b->itemsize > 1 && strcmp(f + strspn(f, "0123456789"), "x") == 0;
-}
-
-static bool size_of_raw_keys(struct key_source *s, PyObject *size)
-{
-    const Py_buffer *b = &s->buffer;
-    size_t natural = (size_t)b->itemsize, n = PyLong_AsSize_t(size);
-
-    for (int i = 1; i < b->ndim; i++)
-        natural *= (size_t)b->shape[i];
-    if (PyErr_Occurred())
-        return false;
-    if (n == 0 || (size_t)b->len % n || (natural > 1 && n % natural && natural % n)) {
-        PyErr_Format(PyExc_ValueError,
-                     "size=%zu: invalid size; the buffer has %zd bytes, in items of %zu", n, b->len,
-                     natural);
-        return false;
-    }
-    s->size = n;
-    return true;
-}
-
-/* The form and size of the keys in a buffer. */
-static bool classify(struct key_source *s, PyObject *keys, PyObject *size)
-{
-    const Py_buffer *b = &s->buffer;
-    const char *format = b->format ? b->format : "B";
-
-    s->form = KEYS_BYTES;
-    if (size != Py_None)
-        return size_of_raw_keys(s, size);
-    s->size = (size_t)b->itemsize;
-    s->type = integers_of(b->format, b->itemsize);
-    s->is_padded = is_padded_text(b);
-    if (s->is_padded || is_opaque(b))
-        return true;
-    if (s->type.size && b->ndim == 1 &&
-        (b->itemsize > 1 || s->is_array || has_attribute(keys, "typecode"))) {
-        s->form = KEYS_INTEGERS;
-        return true;
-    }
-    if (b->itemsize == 1 && b->ndim == 2 && s->type.size) { /* rows of bytes */
-        s->size = (size_t)b->shape[1];
-        if (s->size > 0)
-            return true;
-    }
-    if (b->itemsize == 1 && b->ndim == 1 && strchr("Bbc<", *format))
-        PyErr_SetString(PyExc_TypeError, "a batch of bytes needs size=, the bytes of each key; to "
-                                         "pass one key, put it into a list");
-    else if (b->ndim == 1 && strpbrk(format, "efdg"))
-        PyErr_SetString(PyExc_TypeError,
-                        "float values are not keys; convert them to integers or text. A pandas "
-                        "column of integers with missing values: df[\"id\"].astype(\"Int64\")");
-    else
-        PyErr_Format(PyExc_TypeError,
-                     "an array of %d dimensions and format '%s' is not a batch of keys; use one "
-                     "column of integers, text or bytes, or size= for the bytes as they are",
-                     b->ndim, format);
-    return false;
-}
-
-/* Copy a buffer that is not contiguous, such as every second item. */
-static bool make_contiguous(struct key_source *s)
-{
-    s->data = s->buffer.buf;
-    if (PyBuffer_IsContiguous(&s->buffer, 'C'))
-        return true;
-    s->copy = malloc((size_t)s->buffer.len + 1);
-    if (!s->copy) {
-        PyErr_NoMemory();
-        return false;
-    }
-    s->data = s->copy;
-    return PyBuffer_ToContiguous(s->copy, &s->buffer, s->buffer.len, 'C') == 0;
-}
-
 /* 1: a buffer of keys; 0: items to be read one by one; -1 with an exception. */
 static int open_buffer(struct key_source *s, PyObject *keys, PyObject *size)
 {
-    if (!PyObject_CheckBuffer(keys))
-        return 0;
-    if (PyObject_GetBuffer(keys, &s->buffer, PyBUF_FULL_RO) < 0) {
-        PyObject *dtype = s->is_array ? PyObject_GetAttrString(keys, "dtype") : NULL;
+    PyObject *layout = support_call("layout_of", "(OO)", keys, size), *bytes;
+    const char *format;
+    Py_ssize_t each;
 
-        if (dtype) {
-            PyErr_Format(PyExc_TypeError,
-                         "%S values are not keys; convert them to text or integers", dtype);
-            Py_DECREF(dtype);
-        }
-        return -1;
+    if (!layout || layout == Py_None) {
+        Py_XDECREF(layout);
+        return layout ? 0 : -1;
     }
-    s->is_held = true;
-    if (s->buffer.format && strpbrk(s->buffer.format, "Owu") && !strchr(s->buffer.format, '{')) {
-        PyBuffer_Release(&s->buffer);
-        s->is_held = false;
-        return 0;
+    s->is_held = PyArg_ParseTuple(layout, "Ons", &bytes, &each, &format) &&
+                 PyObject_GetBuffer(bytes, &s->buffer, PyBUF_CONTIG_RO) == 0;
+    if (s->is_held) {
+        s->is_padded = *format == 's';
+        s->type = integers_of(format, s->is_padded || !*format ? 0 : each);
+        s->form = s->type.size ? KEYS_INTEGERS : KEYS_BYTES;
+        s->data = s->buffer.buf;
+        s->size = (size_t)each;
+        s->n = each ? (size_t)(s->buffer.len / each) : 0;
     }
-    if (!classify(s, keys, size))
-        return -1;
-    s->n = s->size ? (size_t)s->buffer.len / s->size : 0;
-    return make_contiguous(s) ? 1 : -1;
+    Py_DECREF(layout);
+    return s->is_held ? 1 : -1;
 }
 
 struct weir_bytes key_source_at(const struct key_source *s, size_t i, char digits[DIGITS_MAX])
@@ -511,20 +379,6 @@ static PyObject *item_at(const struct key_source *s, Py_ssize_t i)
     return s->is_list ? PyList_GetItem(s->sequence, i) : PyTuple_GetItem(s->sequence, i);
 }
 
-static void refuse_item(PyObject *o, Py_ssize_t i, int missing)
-{
-    char where[48];
-
-    PyOS_snprintf(where, sizeof where, "keys[%lld]: ", (long long)i);
-    if (missing)
-        PyErr_Format(PyExc_TypeError,
-                     "%s%R is a missing value; drop missing values (dropna()), or use skipna=True "
-                     "where it is accepted",
-                     where, o);
-    else
-        refuse(o, where);
-}
-
 /* Check the types of all items, before any is recorded. */
 static bool check_items(const struct key_source *s)
 {
@@ -534,22 +388,24 @@ static bool check_items(const struct key_source *s)
         PyObject *o = item_at(s, i);
         PyTypeObject *type = Py_TYPE(o);
         Py_buffer buffer;
-        int missing;
         bool ok;
 
         if (type == &PyBytes_Type || type == &PyUnicode_Type || type == &PyLong_Type)
             continue;
         Py_INCREF(o); /* Python code may run, which may change the list */
-        missing = is_missing(o);
-        n = (Py_ssize_t)key_source_hint(s);
-        ok = missing >= 0 &&
-             (missing ? s->skips_missing : PyBytes_Check(o) || PyUnicode_Check(o) || is_integer(o));
-        if (missing == 0 && !ok && get_bytes(o, &buffer)) {
+        ok = PyBytes_Check(o) || PyUnicode_Check(o) || is_integer(o);
+        if (!ok && get_bytes(o, &buffer)) {
             PyBuffer_Release(&buffer);
             ok = true;
         }
-        if (missing >= 0 && !ok && !PyErr_Occurred())
-            refuse_item(o, i, missing);
+        if (!ok && !PyErr_Occurred()) {
+            int missing = is_missing(o);
+
+            ok = missing > 0 && s->skips_missing;
+            if (missing >= 0 && !ok)
+                refuse(o, i);
+        }
+        n = (Py_ssize_t)key_source_hint(s);
         Py_DECREF(o);
         if (!ok)
             return false;
@@ -574,36 +430,17 @@ static bool open_items(struct key_source *s, PyObject *keys)
     return s->iterator != NULL;
 }
 
-/* A new reference: the numpy array of a pandas column, or the object itself. */
-static PyObject *array_of(struct key_source *s, PyObject *keys)
-{
-    if (PyList_CheckExact(keys) || PyTuple_CheckExact(keys) || PyBytes_Check(keys))
-        return Py_NewRef(keys);
-    if (PyUnicode_Check(keys)) {
-        PyErr_SetString(PyExc_TypeError,
-                        "a str is one key; a batch is an iterable of keys, or an array");
-        return NULL;
-    }
-    if (has_attribute(keys, "__dataframe__")) {
-        PyErr_SetString(PyExc_TypeError, "a DataFrame is not a batch of keys; pass one of its "
-                                         "columns: observe_many(df[\"id\"])");
-        return NULL;
-    }
-    s->is_array = has_attribute(keys, "__array__");
-    return s->is_array && !PyObject_CheckBuffer(keys) ? PyObject_CallMethod(keys, "__array__", NULL)
-                                                      : Py_NewRef(keys);
-}
-
 bool key_source_open(struct key_source *s, PyObject *keys, PyObject *size, bool skips_missing)
 {
-    PyObject *array;
+    bool is_sequence = PyList_CheckExact(keys) || PyTuple_CheckExact(keys);
+    PyObject *array = is_sequence ? Py_NewRef(keys) : support_call("array_of", "(O)", keys);
     int opened;
 
     memset(s, 0, sizeof *s);
     s->skips_missing = skips_missing;
+    s->is_array = array && !is_sequence && PyObject_HasAttrString(keys, "__array__");
     text_room_open(&s->room);
-    array = array_of(s, keys);
-    opened = array ? open_buffer(s, array, size) : -1;
+    opened = !array ? -1 : is_sequence ? 0 : open_buffer(s, array, size);
     if (opened == 0 && size != Py_None) {
         PyErr_SetString(PyExc_TypeError, "size= is for a buffer of keys that are all of one size");
         opened = -1;
@@ -621,8 +458,6 @@ void key_source_close(struct key_source *s)
     if (s->is_held)
         PyBuffer_Release(&s->buffer);
     s->is_held = false;
-    free(s->copy);
-    s->copy = NULL;
     Py_CLEAR(s->sequence);
     Py_CLEAR(s->iterator);
     text_room_close(&s->room);
@@ -664,13 +499,6 @@ int key_source_next(struct key_source *s, PyObject **object)
 }
 
 /* ---- copies of keys, one after the other in one block ---- */
-
-void key_list_close(struct key_list *l)
-{
-    free(l->keys);
-    free(l->bytes);
-    *l = (struct key_list){NULL};
-}
 
 static bool grow(void **block, size_t *room, size_t wanted, size_t size)
 {
@@ -731,7 +559,10 @@ static int add_next(struct key_list *l, struct key_source *s, size_t *done)
     return got;
 }
 
-int key_list_fill(struct key_list *l, struct key_source *s, size_t max, size_t *done)
+/* Replace the list by the next keys, at most `max` of them and about 8 MiB. Returns 1 if there may
+ * be more; 0 at the end; -1 with an exception, with the keys before it in the list. *done counts
+ * the keys that were taken from a buffer. */
+static int fill_list(struct key_list *l, struct key_source *s, size_t max, size_t *done)
 {
     int got = 1;
 
@@ -741,4 +572,38 @@ int key_list_fill(struct key_list *l, struct key_source *s, size_t max, size_t *
     for (size_t i = 0; i < l->n; i++)
         l->keys[i].data = l->bytes + (uintptr_t)l->keys[i].data;
     return got;
+}
+
+/* Process the keys before a failure, and keep its exception. */
+static bool call_before_raising(PyObject *self, list_call call, struct key_list *l, void *context)
+{
+    PyObject *type, *value, *trace;
+
+    PyErr_Fetch(&type, &value, &trace);
+    if (!call(self, l, context))
+        PyErr_Clear();
+    PyErr_Restore(type, value, trace);
+    return false;
+}
+
+bool key_lists_run(PyObject *self, PyObject *keys, PyObject *size, size_t max, list_call call,
+                   void *context)
+{
+    struct key_source source;
+    struct key_list l = {NULL};
+    size_t done = 0;
+    bool ok = true;
+    int more = 1;
+
+    if (!key_source_open(&source, keys, size, false))
+        return false;
+    while (ok && more) {
+        more = fill_list(&l, &source, max, &done);
+        ok = more < 0 ? call_before_raising(self, call, &l, context)
+                      : call(self, &l, context) && PyErr_CheckSignals() == 0;
+    }
+    free(l.keys);
+    free(l.bytes);
+    key_source_close(&source);
+    return ok;
 }

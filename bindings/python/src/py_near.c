@@ -1,13 +1,9 @@
 /* py_near.c - weir.Near: was a similar text seen before? */
 #include "binding.h"
 
-#include <stddef.h>
 #include <stdio.h>
-#include <structmember.h>
 #include <sys/random.h>
 #include <weir/near.h>
-
-static PyTypeObject *match_type, *stats_type;
 
 /* ---- the calls of a handle ---- */
 
@@ -116,15 +112,15 @@ static PyObject *new_near(PyTypeObject *type, PyObject *args, PyObject *named)
 
 static PyObject *load(PyObject *type, PyObject *source)
 {
-    struct saved_bytes saved;
     struct weir_error error;
+    Py_buffer saved;
     enum weir_status status;
     weir_near *n = NULL;
 
     if (!saved_open(&saved, source))
         return NULL;
-    Py_BEGIN_ALLOW_THREADS status = weir_near_load_buffer(&n, saved.data, saved.size, &error);
-    Py_END_ALLOW_THREADS saved_close(&saved);
+    Py_BEGIN_ALLOW_THREADS status = weir_near_load_buffer(&n, saved.buf, (size_t)saved.len, &error);
+    Py_END_ALLOW_THREADS PyBuffer_Release(&saved);
     return status == WEIR_OK ? object_wrap((PyTypeObject *)type, &near_class, n, NULL)
                              : raise_error(&error);
 }
@@ -192,8 +188,8 @@ static PyObject *match(PyObject *self, PyObject *args, PyObject *named)
     if (!PyArg_ParseTupleAndKeywords(args, named, "O|O", names, &text, &number) ||
         !observe_text(self, text, number, &m, &seen))
         return NULL;
-    return record_of(match_type, "(OKddI)", seen ? Py_True : Py_False, (unsigned long long)m.number,
-                     m.similarity, m.error, m.bands);
+    return support_call("NearMatch", "(OKddI)", seen ? Py_True : Py_False,
+                        (unsigned long long)m.number, m.similarity, m.error, m.bands);
 }
 
 static bool sketch(PyObject *self, PyObject *text, struct weir_near_sketch *out)
@@ -234,10 +230,10 @@ static PyObject *stats(PyObject *self, PyObject *none)
     if (!n)
         return NULL;
     weir_near_measure(n, &s, sizeof s);
-    return record_of(stats_type, "(KKKKKK)", (unsigned long long)s.texts,
-                     (unsigned long long)s.capacity, (unsigned long long)s.evicted,
-                     (unsigned long long)s.observed, (unsigned long long)s.seen,
-                     (unsigned long long)s.unsure);
+    return support_call("NearStats", "(KKKKKK)", (unsigned long long)s.texts,
+                        (unsigned long long)s.capacity, (unsigned long long)s.evicted,
+                        (unsigned long long)s.observed, (unsigned long long)s.seen,
+                        (unsigned long long)s.unsure);
 }
 
 /* ---- the type ---- */
@@ -265,55 +261,21 @@ static PyMethodDef methods[] = {
      "similarity($self, a, b, /)\n--\n\n"
      "Estimate the Jaccard similarity of two texts. Does not remember them."},
     {"stats", stats, METH_NOARGS, "stats($self, /)\n--\n\nReturn a NearStats."},
-    {"save", object_method_save, METH_O,
-     "save($self, file, /)\n--\n\n"
-     "Save to a path or to an open binary file. A path is replaced atomically."},
-    {"tobytes", object_method_tobytes, METH_NOARGS,
-     "tobytes($self, /)\n--\n\nReturn what save() writes, as bytes."},
     {"load", load, METH_O | METH_CLASS,
      "load($type, source, /)\n--\n\nLoad from a path, an open binary file or bytes."},
-    {"close", object_method_close, METH_NOARGS,
-     "close($self, /)\n--\n\nFree the memory, after calls of other threads have returned."},
-    {"__reduce__", object_method_reduce, METH_NOARGS, "Pickle support."},
-    {"__enter__", object_method_enter, METH_NOARGS, "Return self."},
-    {"__exit__", object_method_close, METH_VARARGS, "Close it."},
-    METHODS_OF_COPY(object_method_copy),
+    METHODS_OF_COPY(object_copy),
     {NULL, NULL, 0, NULL}};
 
-static PyGetSetDef properties[] = {PROPERTIES_OF_ALL, {NULL, NULL, NULL, NULL, NULL}};
-static PyMemberDef members[] = {WEAK_REFERENCES};
-
-static PyType_Slot slots[] = {{Py_tp_new, new_near},     {Py_tp_dealloc, object_dealloc},
-                              {Py_tp_repr, object_repr}, {Py_tp_doc, NEAR_DOC},
-                              {Py_tp_methods, methods},  {Py_tp_getset, properties},
-                              {Py_tp_members, members},  {0, NULL}};
+static PyType_Slot slots[] = {{Py_tp_new, new_near},
+                              {Py_tp_dealloc, object_dealloc},
+                              {Py_tp_doc, NEAR_DOC},
+                              {Py_tp_methods, methods},
+                              {0, NULL}};
 
 static PyType_Spec spec = {"weir.Near", sizeof(struct handle_object), 0,
                            Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE, slots};
 
-static PyStructSequence_Field match_fields[] = {
-    {"seen", "whether it is a near-duplicate"},
-    {"number", "of the remembered text that it resembles most; 0: none was compared"},
-    {"similarity", "the estimated Jaccard similarity"},
-    {"error", "its standard error"},
-    {"bands", "that agree, of 12"},
-    {NULL, NULL}};
-static PyStructSequence_Field stats_fields[] = {
-    {"texts", "remembered now"},
-    {"capacity", "texts that fit into memory"},
-    {"evicted", "texts that were forgotten because memory was full"},
-    {"observed", "texts"},
-    {"seen", "of them: near-duplicates"},
-    {"unsure", "of those: within one standard error of the threshold"},
-    {NULL, NULL}};
-static PyStructSequence_Desc match_desc = {"weir.NearMatch", "What a text resembles most.",
-                                           match_fields, 5};
-static PyStructSequence_Desc stats_desc = {
-    "weir.NearStats", "Statistics of a near-duplicate detector.", stats_fields, 6};
-
 bool near_add(PyObject *module)
 {
-    match_type = record_add(module, &match_desc, "NearMatch");
-    stats_type = record_add(module, &stats_desc, "NearStats");
-    return match_type && stats_type && type_add(module, &spec, "Near");
+    return type_add(module, &spec, "Near", handle_type) != NULL;
 }

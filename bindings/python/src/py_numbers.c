@@ -46,99 +46,11 @@ bool number_read(PyObject *o, const char *what, uint64_t max, uint64_t *out)
     return *out <= max || refuse_range(what, max);
 }
 
-/* ---- datetime and datetime64 ---- */
-
-static PyObject *utc, *epoch, *millisecond; /* of the module datetime */
-
-static bool import_datetime(void)
-{
-    PyObject *module = utc ? NULL : PyImport_ImportModule("datetime"), *zone;
-
-    if (!module)
-        return utc != NULL;
-    zone = PyObject_GetAttrString(module, "timezone");
-    millisecond = PyObject_CallMethod(module, "timedelta", "iii", 0, 0, 1000);
-    utc = zone ? PyObject_GetAttrString(zone, "utc") : NULL;
-    epoch = utc ? PyObject_CallMethod(module, "datetime", "iiiiiiiO", 1970, 1, 1, 0, 0, 0, 0, utc)
-                : NULL;
-    Py_XDECREF(zone);
-    Py_DECREF(module);
-    return utc && epoch && millisecond;
-}
-
-/* A new reference: the milliseconds of a datetime. */
-static PyObject *milliseconds_of(PyObject *o)
-{
-    PyObject *zone = PyObject_GetAttrString(o, "tzinfo"), *replace, *args, *named;
-    PyObject *aware = NULL, *since, *out = NULL;
-
-    if (!zone || !import_datetime()) {
-        Py_XDECREF(zone);
-        return NULL;
-    }
-    if (zone == Py_None) {
-        replace = PyObject_GetAttrString(o, "replace");
-        args = PyTuple_New(0);
-        named = Py_BuildValue("{s:O}", "tzinfo", utc);
-        aware = replace && args && named ? PyObject_Call(replace, args, named) : NULL;
-        Py_XDECREF(named);
-        Py_XDECREF(args);
-        Py_XDECREF(replace);
-    } else {
-        aware = Py_NewRef(o);
-    }
-    since = aware ? PyNumber_Subtract(aware, epoch) : NULL;
-    out = since ? PyNumber_FloorDivide(since, millisecond) : NULL;
-    Py_XDECREF(since);
-    Py_XDECREF(aware);
-    Py_DECREF(zone);
-    return out;
-}
-
-/* The dtype.kind of a numpy object; 'M' is datetime64, 'O' is objects. 0 if it has none. */
-static Py_UCS4 kind_of(PyObject *o)
-{
-    PyObject *dtype = PyObject_GetAttrString(o, "dtype");
-    PyObject *kind = dtype ? PyObject_GetAttrString(dtype, "kind") : NULL;
-    Py_UCS4 c = kind && PyUnicode_Check(kind) ? PyUnicode_ReadChar(kind, 0) : 0;
-
-    PyErr_Clear();
-    Py_XDECREF(kind);
-    Py_XDECREF(dtype);
-    return c;
-}
-
-/* A new reference: the milliseconds of a datetime64, or of an array of them. */
-static PyObject *integers_of_datetime64(PyObject *o)
-{
-    PyObject *ms = PyObject_CallMethod(o, "astype", "s", "datetime64[ms]");
-    PyObject *out = ms ? PyObject_CallMethod(ms, "astype", "s", "int64") : NULL;
-
-    Py_XDECREF(ms);
-    return out;
-}
-
 bool time_read(PyObject *o, uint64_t max, uint64_t *out)
 {
-    PyObject *ms = NULL;
-    bool ok;
+    PyObject *ms = PyLong_Check(o) ? Py_NewRef(o) : support_call("milliseconds", "(O)", o);
+    bool ok = ms && number_read(ms, "time", max, out);
 
-    if (PyLong_Check(o))
-        return number_read(o, "time", max, out);
-    if (kind_of(o) == 'M') {
-        ms = integers_of_datetime64(o);
-    } else {
-        ms = PyObject_GetAttrString(o, "utcoffset"); /* a datetime has it, a date does not */
-        if (ms && !PyIndex_Check(o)) {
-            Py_DECREF(ms);
-            ms = milliseconds_of(o);
-        } else {
-            PyErr_Clear();
-            Py_XDECREF(ms);
-            ms = Py_NewRef(o);
-        }
-    }
-    ok = ms && number_read(ms, "time", max, out);
     Py_XDECREF(ms);
     return ok;
 }
@@ -187,25 +99,6 @@ static bool open_object(struct numbers *n, PyObject *o)
     return time_read(o, n->max, &n->same);
 }
 
-/* A new reference: the numbers of a pandas column or of an array of datetime64 in a form that can
- * be read, and other objects as they are. */
-static PyObject *columns_to_integers(PyObject *o)
-{
-    bool is_column = !PyLong_Check(o) && PyObject_HasAttrString(o, "__array__");
-    PyObject *array = is_column && !PyObject_CheckBuffer(o)
-                          ? PyObject_CallMethod(o, "__array__", NULL)
-                          : Py_NewRef(o);
-    Py_UCS4 kind = array && is_column ? kind_of(array) : 0;
-    PyObject *out = array;
-
-    if (kind == 'M' || kind == 'O') {
-        out = kind == 'M' ? integers_of_datetime64(array)
-                          : PyObject_CallMethod(array, "tolist", NULL);
-        Py_DECREF(array);
-    }
-    return out;
-}
-
 bool numbers_open(struct numbers *n, PyObject *o, const char *what, uint64_t otherwise,
                   uint64_t max)
 {
@@ -220,7 +113,7 @@ bool numbers_open(struct numbers *n, PyObject *o, const char *what, uint64_t oth
                           .same = otherwise};
     if (!n->given)
         return true;
-    array = columns_to_integers(o);
+    array = PyLong_Check(o) ? Py_NewRef(o) : support_call("numbers_of", "(O)", o);
     ok = array && open_object(n, array);
     Py_XDECREF(array);
     return ok;

@@ -6,29 +6,7 @@
 #define WEIR_UNSTABLE
 #include <weir/plan.h>
 
-static PyTypeObject *prediction_type, *algorithm_type;
-
 /* ---- predictions ---- */
-
-static PyStructSequence_Field prediction_fields[] = {
-    {"config", "the filter's completed spec"},
-    {"memory", "bytes"},
-    {"fpr", "false-positive rate: share of new keys reported as seen"},
-    {"fnr", "false-negative rate: share of repeats reported as new"},
-    {"fill", "share of cells in use at the end"},
-    {"error", "false-positive rate at the end"},
-    {"stable", "the error at which it settles if all keys are new"},
-    {"paper", "the error at the end by the formula of its paper"},
-    {"remembered", "keys remembered on an endless stream of new keys"},
-    {"least_fnr", "no filter of this memory and fpr can miss less"},
-    {"lru_fnr", "fnr of an exact list of the latest keys"},
-    {"rank", "of plan(): a smaller one is better; above 1: a limit is exceeded"},
-    {"classes", "of importance: (share, fnr) of each, if the filter distinguishes them"},
-    {NULL, NULL}};
-
-static PyStructSequence_Desc prediction_desc = {
-    "weir.Prediction", "Predicted errors of a filter; nan if there is no prediction.",
-    prediction_fields, 13};
 
 static PyObject *classes_of(const struct weir_prediction *p)
 {
@@ -47,9 +25,9 @@ static PyObject *classes_of(const struct weir_prediction *p)
 
 static PyObject *prediction_of(const struct weir_prediction *p)
 {
-    return record_of(prediction_type, "(sKddddddddddN)", p->config, p->memory, p->fpr, p->fnr,
-                     p->fill, p->error, p->stable, p->paper, p->remembered, p->least_fnr,
-                     p->lru_fnr, p->rank, classes_of(p));
+    return support_call("Prediction", "(sKddddddddddN)", p->config, p->memory, p->fpr, p->fnr,
+                        p->fill, p->error, p->stable, p->paper, p->remembered, p->least_fnr,
+                        p->lru_fnr, p->rank, classes_of(p));
 }
 
 static bool read_stream(struct weir_stream *s, const char *spec)
@@ -102,42 +80,6 @@ static PyObject *choose(PyObject *module, PyObject *args)
 
 /* ---- specs ---- */
 
-static PyStructSequence_Field algorithm_fields[] = {{"name", "first word of a spec"},
-                                                    {"idea", "one line"},
-                                                    {"traits", "what it can do, a set of words"},
-                                                    {NULL, NULL}};
-
-static PyStructSequence_Desc algorithm_desc = {
-    "weir.Algorithm", "A filter, sketch or screen algorithm.", algorithm_fields, 3};
-
-static const struct {
-    uint64_t bit;
-    const char *word;
-} traits[] = {{WEIR_CAN_FORGET, "forget"},         {WEIR_CAN_MERGE, "merge"},
-              {WEIR_CAN_WINDOW, "window"},         {WEIR_CAN_TIME, "time"},
-              {WEIR_CAN_IMPORTANCE, "importance"}, {WEIR_CAN_RUN_FOREVER, "run forever"},
-              {WEIR_CAN_KEEP_ALL, "keep all"},     {WEIR_CAN_LIST, "list"},
-              {WEIR_CAN_COUNT_ANY, "count any"},   {WEIR_CAN_HOLD_SET, "hold set"},
-              {WEIR_CAN_CONFIRM, "confirm"},       {WEIR_CAN_OBSERVE, "observe"},
-              {WEIR_CAN_ONE_LINE, "one line"},     {WEIR_FOR_IMPORTANCE, "for importance"},
-              {WEIR_FOR_TABLES, "for tables"}};
-
-static PyObject *words_of(uint64_t bits)
-{
-    PyObject *words = PyFrozenSet_New(NULL);
-
-    for (size_t i = 0; words && i < sizeof traits / sizeof traits[0]; i++) {
-        PyObject *word = bits & traits[i].bit ? PyUnicode_FromString(traits[i].word) : NULL;
-
-        if (word && PySet_Add(words, word) < 0)
-            Py_CLEAR(words);
-        Py_XDECREF(word);
-        if (PyErr_Occurred())
-            Py_CLEAR(words);
-    }
-    return words;
-}
-
 static bool read_kind(const char *name, enum weir_kind *kind)
 {
     static const char *const kinds[] = {"filter", "sketch", "screen"};
@@ -164,8 +106,7 @@ static PyObject *algorithms(PyObject *module, PyObject *args, PyObject *named)
         return NULL;
     list = PyList_New(0);
     for (size_t i = 0; list && (about = weir_algorithm_at(kind, i)); i++) {
-        PyObject *one =
-            record_of(algorithm_type, "(ssN)", about->name, about->idea, words_of(about->traits));
+        PyObject *one = support_call("algorithm", "(ssK)", about->name, about->idea, about->traits);
 
         if (!one || PyList_Append(list, one) < 0)
             Py_CLEAR(list);
@@ -227,7 +168,5 @@ static PyMethodDef functions[] = {
 
 bool plan_add(PyObject *module)
 {
-    prediction_type = record_add(module, &prediction_desc, "Prediction");
-    algorithm_type = record_add(module, &algorithm_desc, "Algorithm");
-    return prediction_type && algorithm_type && PyModule_AddFunctions(module, functions) == 0;
+    return PyModule_AddFunctions(module, functions) == 0;
 }

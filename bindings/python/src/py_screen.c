@@ -2,18 +2,14 @@
  * function. An exception that it raises ends the check and is raised again from there. */
 #include "binding.h"
 
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-#include <structmember.h>
 #include <weir/screen.h>
 
 struct screen_object {
     struct handle_object base;
     PyObject *store; /* a callable, or None */
 };
-
-static PyTypeObject *screen_type, *stats_type;
 
 /* ---- life ---- */
 
@@ -23,6 +19,7 @@ static const struct handle_class screen_class = {
     .name = "Screen",
     .what = "screen",
     .closed = "this screen is closed",
+    .arguments = "open_screen",
     .parts = 1u << WEIR_PART_SCREEN,
     HANDLE_INIT,
 };
@@ -54,53 +51,37 @@ static PyObject *with_store(PyObject *self, PyObject *store)
     return self;
 }
 
-static bool is_store(PyObject *store)
-{
-    if (store == Py_None || PyCallable_Check(store))
-        return true;
-    PyErr_SetString(PyExc_TypeError, "a store is a function that takes a list of keys and returns "
-                                     "True, False or None for each");
-    return false;
-}
-
 static PyObject *new_screen(PyTypeObject *type, PyObject *args, PyObject *named)
 {
-    struct open_arguments a;
+    PyObject *store;
+    PyObject *self = object_new(type, &screen_class, args, named, &store);
 
-    if (!open_arguments_read(&a, args, named, true, false))
-        return NULL;
-    if (!a.store)
-        a.store = Py_None;
-    return is_store(a.store) ? with_store(object_open(type, &screen_class, &a), a.store) : NULL;
+    if (self)
+        ((struct screen_object *)self)->store = store;
+    return self;
 }
 
 static PyObject *load(PyObject *type, PyObject *args, PyObject *named)
 {
     static char *names[] = {"source", "store", NULL};
-    PyObject *source, *store = Py_None;
+    PyObject *source, *store = Py_None, *checked, *self;
 
-    if (!PyArg_ParseTupleAndKeywords(args, named, "O|O", names, &source, &store) ||
-        !is_store(store))
+    if (!PyArg_ParseTupleAndKeywords(args, named, "O|O", names, &source, &store))
         return NULL;
-    return with_store(object_load((PyTypeObject *)type, &screen_class, source, true, false), store);
+    checked = support_call("checked_store", "(O)", store);
+    self = checked ? object_load((PyTypeObject *)type, &screen_class, source, true, false) : NULL;
+    Py_XDECREF(checked);
+    return with_store(self, store);
 }
 
 static PyObject *copy(PyObject *self, PyObject *memo)
 {
-    return with_store(object_method_copy(self, memo), ((struct screen_object *)self)->store);
+    return with_store(object_copy(self, memo), ((struct screen_object *)self)->store);
 }
 
 static PyObject *reduce(PyObject *self, PyObject *none)
 {
-    PyObject *bytes = object_method_tobytes(self, none);
-    PyObject *loader = bytes ? PyObject_GetAttrString((PyObject *)screen_type, "load") : NULL;
-    PyObject *out =
-        loader ? Py_BuildValue("O(OO)", loader, bytes, ((struct screen_object *)self)->store)
-               : NULL;
-
-    Py_XDECREF(loader);
-    Py_XDECREF(bytes);
-    return out;
+    return support_call("reduce", "(OsO)", self, "", ((struct screen_object *)self)->store);
 }
 
 /* ---- the store ---- */
@@ -126,65 +107,22 @@ static PyObject *list_of_keys(const struct weir_bytes *keys, size_t n)
     return list;
 }
 
-/* Reject text and bytes, which are always true: the store returned a set or dictionary of keys. */
-static bool is_answer(PyObject *o)
-{
-    if (!PyBytes_Check(o) && !PyUnicode_Check(o))
-        return true;
-    PyErr_SetString(PyExc_TypeError, "the store returned text or bytes as an answer; return a "
-                                     "list of True, False or None, in the order of the keys");
-    return false;
-}
-
-static bool read_answer(PyObject *o, uint8_t *answer)
-{
-    int yes = o == Py_None ? 0 : is_answer(o) ? PyObject_IsTrue(o) : -1;
-
-    *answer = o == Py_None ? WEIR_UNANSWERED : yes > 0 ? WEIR_MEMBER : WEIR_OTHER;
-    return yes >= 0;
-}
-
-/* One answer for each of n keys, no more and no fewer. */
-static bool read_answers(PyObject *from, size_t n, uint8_t *answers)
-{
-    PyObject *iterator = PyObject_GetIter(from), *o;
-    size_t got = 0;
-    bool ok = iterator != NULL;
-
-    while (ok && (o = PyIter_Next(iterator))) {
-        ok = got < n && read_answer(o, &answers[got]);
-        got++;
-        Py_DECREF(o);
-    }
-    Py_XDECREF(iterator);
-    if (PyErr_Occurred())
-        return false;
-    if (got != n)
-        PyErr_Format(PyExc_ValueError, "the store was asked for %zu keys and returned %s answers",
-                     n, got < n ? "fewer" : "more");
-    return got == n;
-}
-
+/* The answers of a failed store are ignored. */
 static bool ask_store(void *context, const struct weir_bytes *keys, size_t n, uint8_t *answers)
 {
     struct checking *c = context;
-    PyObject *list, *answered = NULL;
-    bool ok = false;
+    PyObject *list, *answered;
 
     PyEval_RestoreThread(c->thread);
-    if (c->store == Py_None)
-        PyErr_SetString(PyExc_TypeError, "this screen has no store; use Screen(spec, store)");
-    list = c->store == Py_None ? NULL : list_of_keys(keys, n);
-    if (list)
-        answered = PyObject_CallFunctionObjArgs(c->store, list, NULL);
+    list = list_of_keys(keys, n);
+    answered = list ? support_call("ask", "(ON)", c->store, list) : NULL;
     if (answered)
-        ok = read_answers(answered, n, answers);
-    if (!ok)
-        memset(answers, WEIR_UNANSWERED, n); /* the answers of a failed store are ignored */
+        memcpy(answers, PyBytes_AsString(answered), n);
+    else
+        memset(answers, WEIR_UNANSWERED, n);
     Py_XDECREF(answered);
-    Py_XDECREF(list);
     c->thread = PyEval_SaveThread();
-    return ok;
+    return answered != NULL;
 }
 
 /* ---- check ---- */
@@ -210,11 +148,21 @@ static PyObject *answer_of(uint8_t answer)
     return answer == WEIR_UNANSWERED ? Py_NewRef(Py_None) : PyBool_FromLong(answer == WEIR_MEMBER);
 }
 
-static bool append_answers(PyObject *list, const uint8_t *answers, size_t n)
+/* The answers of a batch. */
+struct checked {
+    PyObject *list;
+    uint8_t answers[WEIR_SCREEN_BATCH];
+};
+
+static bool check_many_of(PyObject *self, struct key_list *l, void *context)
 {
-    for (size_t i = 0; i < n; i++) {
-        PyObject *one = answer_of(answers[i]);
-        int failed = PyList_Append(list, one);
+    struct checked *c = context;
+
+    if (!check_list(self, l, c->answers))
+        return false;
+    for (size_t i = 0; i < l->n; i++) {
+        PyObject *one = answer_of(c->answers[i]);
+        int failed = PyList_Append(c->list, one);
 
         Py_DECREF(one);
         if (failed < 0)
@@ -223,53 +171,18 @@ static bool append_answers(PyObject *list, const uint8_t *answers, size_t n)
     return true;
 }
 
-static bool check_before_raising(PyObject *self, const struct key_list *l, uint8_t *answers)
-{
-    PyObject *type, *value, *trace;
-
-    PyErr_Fetch(&type, &value, &trace);
-    if (!check_list(self, l, answers))
-        PyErr_Clear();
-    PyErr_Restore(type, value, trace);
-    return false;
-}
-
-static bool check_all(PyObject *self, struct key_source *source, struct key_list *l,
-                      uint8_t *answers, PyObject *out)
-{
-    size_t done = 0;
-    int more;
-
-    do {
-        more = key_list_fill(l, source, WEIR_SCREEN_BATCH, &done);
-        if (more < 0)
-            return check_before_raising(self, l, answers);
-        if (!check_list(self, l, answers) || !append_answers(out, answers, l->n) ||
-            PyErr_CheckSignals() < 0)
-            return false;
-    } while (more);
-    return true;
-}
-
 static PyObject *check_many(PyObject *self, PyObject *args, PyObject *named)
 {
     static char *names[] = {"keys", "size", NULL};
-    PyObject *keys, *size = Py_None, *out;
-    struct key_source source;
-    struct key_list l = {NULL};
-    uint8_t *answers;
+    PyObject *keys, *size = Py_None;
+    struct checked c;
 
-    if (!PyArg_ParseTupleAndKeywords(args, named, "O|$O", names, &keys, &size) ||
-        !key_source_open(&source, keys, size, false))
+    if (!PyArg_ParseTupleAndKeywords(args, named, "O|$O", names, &keys, &size))
         return NULL;
-    answers = malloc(WEIR_SCREEN_BATCH);
-    out = answers ? PyList_New(0) : PyErr_NoMemory();
-    if (out && !check_all(self, &source, &l, answers, out))
-        Py_CLEAR(out);
-    free(answers);
-    key_list_close(&l);
-    key_source_close(&source);
-    return out;
+    c.list = PyList_New(0);
+    if (c.list && !key_lists_run(self, keys, size, WEIR_SCREEN_BATCH, check_many_of, &c))
+        Py_CLEAR(c.list);
+    return c.list;
 }
 
 static PyObject *check(PyObject *self, PyObject *object)
@@ -292,31 +205,25 @@ static PyObject *check(PyObject *self, PyObject *object)
 
 /* ---- the set ---- */
 
+static bool add_list(PyObject *self, struct key_list *l, void *unused)
+{
+    if (!object_enter(self))
+        return false;
+    Py_BEGIN_ALLOW_THREADS weir_screen_add_members(((struct handle_object *)self)->handle, l->keys,
+                                                   l->n);
+    Py_END_ALLOW_THREADS object_leave(self);
+    return true;
+}
+
 static PyObject *add_members(PyObject *self, PyObject *args, PyObject *named)
 {
     static char *names[] = {"keys", "size", NULL};
     PyObject *keys, *size = Py_None;
-    struct key_source source;
-    struct key_list l = {NULL};
-    size_t done = 0;
-    int more = 1;
 
-    if (!PyArg_ParseTupleAndKeywords(args, named, "O|$O", names, &keys, &size) ||
-        !key_source_open(&source, keys, size, false))
-        return NULL;
-    while (more > 0) {
-        more = key_list_fill(&l, &source, WEIR_SCREEN_BATCH, &done);
-        if (more < 0 || !object_enter(self)) {
-            more = -1;
-            break;
-        }
-        Py_BEGIN_ALLOW_THREADS weir_screen_add_members(((struct handle_object *)self)->handle,
-                                                       l.keys, l.n);
-        Py_END_ALLOW_THREADS object_leave(self);
-    }
-    key_list_close(&l);
-    key_source_close(&source);
-    return more < 0 ? NULL : Py_NewRef(Py_None);
+    return PyArg_ParseTupleAndKeywords(args, named, "O|$O", names, &keys, &size) &&
+                   key_lists_run(self, keys, size, WEIR_SCREEN_BATCH, add_list, NULL)
+               ? Py_NewRef(Py_None)
+               : NULL;
 }
 
 static PyObject *clear_set(PyObject *self, PyObject *none)
@@ -336,18 +243,6 @@ static PyObject *needs_set(PyObject *self, void *unused)
     return s ? PyBool_FromLong(weir_screen_needs_set(s)) : NULL;
 }
 
-static PyStructSequence_Field stats_fields[] = {
-    {"memory", "bytes of cells"},
-    {"bytes", "all memory of the handle"},
-    {"checked", "keys checked"},
-    {"asked", "of these, answered by the store"},
-    {"saved", "of these, answered by the screen alone"},
-    {"unanswered", "of these, not answered by the store"},
-    {"members", "answered True"},
-    {"fill", "share of cells in use"},
-    {"error", "current probability that an unknown key is treated as known"},
-    {NULL, NULL}};
-
 static PyObject *stats(PyObject *self, PyObject *none)
 {
     weir_screen *s = object_ready(self);
@@ -356,9 +251,8 @@ static PyObject *stats(PyObject *self, PyObject *none)
     if (!s)
         return NULL;
     weir_screen_measure(s, &m, sizeof m);
-
-    return record_of(stats_type, "(KKKKKKKdd)", m.memory, m.bytes, m.checked, m.asked, m.saved,
-                     m.unanswered, m.members, m.fill, m.error);
+    return support_call("ScreenStats", "(KKKKKKKdd)", m.memory, m.bytes, m.checked, m.asked,
+                        m.saved, m.unanswered, m.members, m.fill, m.error);
 }
 
 /* ---- the type ---- */
@@ -381,17 +275,13 @@ static PyMethodDef methods[] = {
     {"load", METHOD(load), METH_VARARGS | METH_KEYWORDS | METH_CLASS,
      "load($type, /, source, store=None)\n--\n\nLoad a saved screen, from a path or from bytes, "
      "with this store."},
-    METHODS_OF_STATE,
     METHODS_OF_COPY(copy),
-    METHODS_OF_ALL(reduce),
+    {"__reduce__", reduce, METH_NOARGS, "Pickle support."},
     {NULL, NULL, 0, NULL}};
 
 static PyGetSetDef properties[] = {
-    PROPERTIES_OF_ALL,
     {"needs_set", needs_set, NULL, "Whether add_members() must be called first.", NULL},
     {NULL, NULL, NULL, NULL, NULL}};
-
-static PyMemberDef members[] = {WEAK_REFERENCES};
 
 #define SCREEN_DOC                                                                                 \
     "Screen(spec='', store=None, *, max_bytes=0, **parameters)\n--\n\n"                            \
@@ -405,28 +295,16 @@ static PyMemberDef members[] = {WEAK_REFERENCES};
     ">>> s.stats().asked\n"                                                                        \
     "2\n"
 
-static PyType_Slot slots[] = {{Py_tp_new, new_screen},
-                              {Py_tp_dealloc, dealloc},
-                              {Py_tp_traverse, traverse},
-                              {Py_tp_clear, clear_references},
-                              {Py_tp_doc, SCREEN_DOC},
-                              {Py_tp_methods, methods},
-                              {Py_tp_getset, properties},
-                              {Py_tp_repr, object_repr},
-                              {Py_tp_members, members},
-                              {Py_nb_inplace_or, object_method_merge_in_place},
-                              {0, NULL}};
+static PyType_Slot slots[] = {{Py_tp_new, new_screen},    {Py_tp_dealloc, dealloc},
+                              {Py_tp_traverse, traverse}, {Py_tp_clear, clear_references},
+                              {Py_tp_doc, SCREEN_DOC},    {Py_tp_methods, methods},
+                              {Py_tp_getset, properties}, {0, NULL}};
 
 static PyType_Spec spec = {"weir.Screen", sizeof(struct screen_object), 0,
                            Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_IMMUTABLETYPE,
                            slots};
 
-static PyStructSequence_Desc stats_desc = {"weir.ScreenStats", "Statistics of a screen.",
-                                           stats_fields, 9};
-
 bool screen_add(PyObject *module)
 {
-    screen_type = type_add(module, &spec, "Screen");
-    stats_type = record_add(module, &stats_desc, "ScreenStats");
-    return screen_type && stats_type;
+    return type_add(module, &spec, "Screen", single_type) != NULL;
 }

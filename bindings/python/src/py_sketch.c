@@ -1,15 +1,11 @@
 /* py_sketch.c - weir.Sketch: how many times does a key occur? */
 #include "binding.h"
 
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-#include <structmember.h>
 #include <weir/sketch.h>
 
 #define CHUNK 4096
-
-static PyTypeObject *estimate_type, *heavy_type, *stats_type;
 
 /* ---- opened and loaded ---- */
 
@@ -19,21 +15,14 @@ struct handle_class sketch_class = {
     .name = "Sketch",
     .what = "sketch",
     .closed = "this sketch is closed",
+    .arguments = "open_sketch",
     .parts = 1u << WEIR_PART_COUNTS | 1u << WEIR_PART_TOP,
     HANDLE_INIT,
 };
 
 static PyObject *new_sketch(PyTypeObject *type, PyObject *args, PyObject *named)
 {
-    struct open_arguments a;
-
-    if (!open_arguments_read(&a, args, named, false, false))
-        return NULL;
-    if (a.spec[0] == '\0' || a.spec[0] == ' ') { /* only keywords */
-        memmove(a.spec + 3, a.spec, sizeof a.spec - 4);
-        memcpy(a.spec, "top", 3);
-    }
-    return object_open(type, &sketch_class, &a);
+    return object_new(type, &sketch_class, args, named, NULL);
 }
 
 /* ---- count ---- */
@@ -85,102 +74,60 @@ static PyObject *take(PyObject *self, PyObject *args, PyObject *named)
     return add_or_take(self, args, named, true);
 }
 
-/* A batch on its way. */
+/* The numbers of a batch of keys. */
 struct adding {
-    struct key_source source;
     struct numbers amounts, times;
-    struct key_list list;
-    uint64_t *amount, *time;
-    size_t done; /* keys of a buffer */
+    uint64_t amount[CHUNK], time[CHUNK];
 };
 
-/* The numbers of the keys that were gathered. If an error is already set, a further error here is
- * not reported. */
-static bool read_numbers(struct adding *a, bool failed)
-{
-    PyObject *type = NULL, *value = NULL, *trace = NULL;
-    size_t i = 0;
-
-    if (failed)
-        PyErr_Fetch(&type, &value, &trace);
-    while (i < a->list.n && numbers_next(&a->amounts, &a->amount[i]) &&
-           (!a->times.given || numbers_next(&a->times, &a->time[i])))
-        i++;
-    if (failed)
-        PyErr_Restore(type, value, trace);
-    if (i == a->list.n)
-        return true;
-    a->list.n = i;
-    return false;
-}
-
-static void add_list(weir_sketch *s, const struct adding *a)
+static void add_to(weir_sketch *s, const struct key_list *l, size_t n, const struct adding *a)
 {
     if (a->times.given)
-        weir_sketch_add_many_at(s, a->list.keys, a->amount, a->time, a->list.n);
+        weir_sketch_add_many_at(s, l->keys, a->amount, a->time, n);
     else
-        weir_sketch_add_many(s, a->list.keys, a->amount, a->list.n);
+        weir_sketch_add_many(s, l->keys, a->amount, n);
 }
 
-static bool add_chunk(PyObject *self, struct adding *a)
+/* If a number is wrong, the keys before it count, and its exception is kept. */
+static bool add_list(PyObject *self, struct key_list *l, void *context)
 {
-    if (!object_enter(self))
-        return false;
-    Py_BEGIN_ALLOW_THREADS add_list(((struct handle_object *)self)->handle, a);
-    Py_END_ALLOW_THREADS object_leave(self);
-    return true;
-}
-
-/* What was gathered before something went wrong counts, and the exception is kept. */
-static bool add_before_raising(PyObject *self, struct adding *a)
-{
+    struct adding *a = context;
     PyObject *type, *value, *trace;
+    bool entered;
+    size_t n = 0;
 
+    while (n < l->n && numbers_next(&a->amounts, &a->amount[n]) &&
+           (!a->times.given || numbers_next(&a->times, &a->time[n])))
+        n++;
     PyErr_Fetch(&type, &value, &trace);
-    if (!add_chunk(self, a))
-        PyErr_Clear();
-    PyErr_Restore(type, value, trace);
-    return false;
-}
-
-static bool add_all(PyObject *self, struct adding *a)
-{
-    int more;
-
-    do {
-        more = key_list_fill(&a->list, &a->source, CHUNK, &a->done);
-        if (!read_numbers(a, more < 0) || more < 0)
-            return add_before_raising(self, a);
-        if (!add_chunk(self, a) || PyErr_CheckSignals() < 0)
-            return false;
-    } while (more);
-    return numbers_end(&a->amounts) && numbers_end(&a->times);
+    entered = object_enter(self);
+    if (entered) {
+        Py_BEGIN_ALLOW_THREADS add_to(((struct handle_object *)self)->handle, l, n, a);
+        Py_END_ALLOW_THREADS object_leave(self);
+    }
+    if (type)
+        PyErr_Restore(type, value, trace);
+    return entered && n == l->n;
 }
 
 static PyObject *add_many(PyObject *self, PyObject *args, PyObject *named)
 {
     static char *names[] = {"keys", "amounts", "size", "times", NULL};
     PyObject *keys, *amounts = Py_None, *size = Py_None, *times = Py_None;
-    struct adding a = {.done = 0};
+    struct adding *a;
     bool ok;
 
     if (!PyArg_ParseTupleAndKeywords(args, named, "O|O$OO", names, &keys, &amounts, &size, &times))
         return NULL;
-    a.amount = malloc(CHUNK * sizeof *a.amount);
-    a.time = malloc(CHUNK * sizeof *a.time);
-    if (!a.amount || !a.time)
-        PyErr_NoMemory();
-    ok = a.amount && a.time && key_source_open(&a.source, keys, size, false);
-    if (ok) {
-        ok = numbers_open(&a.amounts, amounts, "amounts", 1, UINT64_MAX) &&
-             times_open(&a.times, times) && add_all(self, &a);
-        key_source_close(&a.source);
-        numbers_close(&a.amounts);
-        numbers_close(&a.times);
-    }
-    key_list_close(&a.list);
-    free(a.amount);
-    free(a.time);
+    a = calloc(1, sizeof *a);
+    if (!a)
+        return PyErr_NoMemory();
+    ok = numbers_open(&a->amounts, amounts, "amounts", 1, UINT64_MAX) &&
+         times_open(&a->times, times) && key_lists_run(self, keys, size, CHUNK, add_list, a) &&
+         numbers_end(&a->amounts) && numbers_end(&a->times);
+    numbers_close(&a->amounts);
+    numbers_close(&a->times);
+    free(a);
     return ok ? Py_NewRef(Py_None) : NULL;
 }
 
@@ -222,8 +169,7 @@ static PyObject *estimate(PyObject *self, PyObject *object)
 
     if (!ask(self, object, &e))
         return NULL;
-
-    return record_of(estimate_type, "(KN)", e.count, bound(e.error));
+    return support_call("Estimate", "(KN)", e.count, bound(e.error));
 }
 
 static PyObject *list_of(const struct weir_heavy *heavy, size_t n)
@@ -234,7 +180,7 @@ static PyObject *list_of(const struct weir_heavy *heavy, size_t n)
         const struct weir_bytes key = heavy[i].key;
         PyObject *bytes = PyBytes_FromStringAndSize(key.data, (Py_ssize_t)key.size);
         PyObject *record =
-            record_of(heavy_type, "(NKN)", bytes, heavy[i].count, bound(heavy[i].error));
+            support_call("Heavy", "(NKN)", bytes, heavy[i].count, bound(heavy[i].error));
 
         if (!record || PyList_Append(list, record) < 0)
             Py_CLEAR(list);
@@ -294,16 +240,6 @@ static PyObject *top(PyObject *self, PyObject *args, PyObject *named)
 
 /* ---- the whole ---- */
 
-static PyStructSequence_Field stats_fields[] = {
-    {"memory", "bytes of counters and keys"},
-    {"bytes", "all memory of the handle"},
-    {"total", "sum of what was added, minus what was taken back"},
-    {"keys", "keys kept"},
-    {"error", "by how much a count may be too high, or of a key that is not kept; None: no bound"},
-    {"confidence", "probability that error holds"},
-    {"too_long", "of total, what belongs to keys too long to be kept"},
-    {NULL, NULL}};
-
 static PyObject *stats(PyObject *self, PyObject *none)
 {
     weir_sketch *s = object_ready(self);
@@ -312,9 +248,8 @@ static PyObject *stats(PyObject *self, PyObject *none)
     if (!s)
         return NULL;
     weir_sketch_measure(s, &m, sizeof m);
-
-    return record_of(stats_type, "(KKKKNdK)", m.memory, m.bytes, m.total, m.keys, bound(m.error),
-                     m.confidence, m.too_long);
+    return support_call("SketchStats", "(KKKKNdK)", m.memory, m.bytes, m.total, m.keys,
+                        bound(m.error), m.confidence, m.too_long);
 }
 
 /* ---- the type ---- */
@@ -337,17 +272,10 @@ static PyMethodDef methods[] = {
      "top($self, /, n=10)\n--\n\nThe most frequent keys, as bytes, highest count first: a list "
      "of weir.Heavy."},
     {"stats", stats, METH_NOARGS, "stats($self, /)\n--\n\nReturn statistics, a weir.SketchStats."},
-    {"load", METHOD(object_method_load), METH_VARARGS | METH_KEYWORDS | METH_CLASS,
+    {"load", METHOD(object_load_method), METH_VARARGS | METH_KEYWORDS | METH_CLASS,
      "load($type, source, /, *, keys_differ=False)\n--\n\n"
      "Load a saved sketch from a path, an open binary file or bytes."},
-    METHODS_OF_ALL(object_method_reduce),
-    METHODS_OF_STATE,
-    METHODS_OF_COPY(object_method_copy),
     {NULL, NULL, 0, NULL}};
-
-static PyGetSetDef properties[] = {PROPERTIES_OF_ALL, {NULL, NULL, NULL, NULL, NULL}};
-
-static PyMemberDef members[] = {WEAK_REFERENCES};
 
 #define SKETCH_DOC                                                                                 \
     "Sketch(spec='top', *, max_bytes=0, **parameters)\n--\n\n"                                     \
@@ -361,35 +289,13 @@ static PyType_Slot slots[] = {{Py_tp_new, new_sketch},
                               {Py_tp_dealloc, object_dealloc},
                               {Py_tp_doc, SKETCH_DOC},
                               {Py_tp_methods, methods},
-                              {Py_tp_getset, properties},
-                              {Py_tp_members, members},
-                              {Py_tp_repr, object_repr},
-                              {Py_nb_inplace_or, object_method_merge_in_place},
                               {0, NULL}};
 
 static PyType_Spec spec = {"weir.Sketch", sizeof(struct handle_object), 0,
                            Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE, slots};
 
-static PyStructSequence_Field estimate_fields[] = {
-    {"count", "upper bound of the count"},
-    {"error", "the count is at least count - error; None: no bound"},
-    {NULL, NULL}};
-static PyStructSequence_Field heavy_fields[] = {
-    {"key", "bytes"},
-    {"count", "upper bound of the count"},
-    {"error", "the count is at least count - error; None: no bound"},
-    {NULL, NULL}};
-static PyStructSequence_Desc estimate_desc = {"weir.Estimate", "The estimated count of a key.",
-                                              estimate_fields, 2};
-static PyStructSequence_Desc heavy_desc = {"weir.Heavy", "A key that is kept.", heavy_fields, 3};
-static PyStructSequence_Desc stats_desc = {"weir.SketchStats", "Statistics of a sketch.",
-                                           stats_fields, 7};
-
 bool sketch_add(PyObject *module)
 {
-    sketch_class.type = type_add(module, &spec, "Sketch");
-    estimate_type = record_add(module, &estimate_desc, "Estimate");
-    heavy_type = record_add(module, &heavy_desc, "Heavy");
-    stats_type = record_add(module, &stats_desc, "SketchStats");
-    return sketch_class.type && estimate_type && heavy_type && stats_type;
+    sketch_class.type = type_add(module, &spec, "Sketch", single_type);
+    return sketch_class.type != NULL;
 }

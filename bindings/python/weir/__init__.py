@@ -9,37 +9,27 @@ Keys are bytes, str or int ("a" and b"a" are the same key, and so are "7" and 7)
 seen (false positive) or forget a key (false negative), at rates that its spec bounds.
 docs/python.md has the rest.
 """
-from ._weir import (
+from ._support import (
     Algorithm,
-    Builder,
     ConfigError,
     DataError,
     Error,
     Estimate,
-    Filter,
     FullError,
     Heavy,
     MismatchError,
-    Near,
     NearMatch,
     NearStats,
     NoMemoryError,
     Prediction,
     SaturationWarning,
-    Screen,
     ScreenStats,
-    Shared,
-    Sketch,
     SketchStats,
     Stats,
     UnsupportedError,
-    Verdicts,
     WriteError,
-    __version__,
-    complete,
-    algorithms,
-    predict,
 )
+from ._weir import Builder, Filter, Near, Screen, Shared, Sketch, Verdicts, __version__, algorithms, complete, predict
 from ._ready_made import build, plan, unique
 
 __all__ = [

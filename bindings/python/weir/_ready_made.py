@@ -1,16 +1,19 @@
 """Functions of the package: build(), unique() and plan()."""
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING
 
 from . import _weir
+from ._support import ConfigError, UnsupportedError
 from ._weir import Builder, Filter
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-    from typing import TypeVar
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from typing import Any, TypeVar
 
-    from ._weir import Prediction, _Array, _Key, _Keys
+    from ._support import Prediction
+    from ._weir import _Array, _Key, _Keys
 
     T = TypeVar("T")
 
@@ -18,6 +21,7 @@ _PLAN_MEMORY = 64 << 20  # the default of weir plan
 _FAR_MORE = 4  # times the memory of the best: larger ones are not searched for
 _FIRST_MEMORY = 4 << 20  # first filter of unique(); it holds
 _FIRST_KEYS = 1 << 20  # this many keys, at an error below 1e-5
+_BATCH = 1024  # items of a list that are observed together
 
 
 def build(spec: str, keys: _Keys | _Array, *, size: int | None = None) -> Filter:
@@ -54,12 +58,67 @@ def unique(
     if hasattr(iterable, "__dataframe__"):
         raise TypeError('iterating a DataFrame yields its column names; use unique(df["id"]) or df[~seen.observe_many(df["id"])]')
     if filter is not None:
-        return _weir.Unique(iterable, key, filter, False, 0, "")
+        if not isinstance(filter, Filter):
+            raise TypeError(f"filter is {filter!r}, not a weir.Filter")
+        return _one_by_one(iter(iterable), key, filter)
     size = _weir._size(memory) if isinstance(memory, str) else memory
-    if size <= 2 * _FIRST_MEMORY:
-        return _weir.Unique(iterable, key, Filter(memory=size), True, 0, "")
-    first = Filter(memory=_FIRST_MEMORY)
-    return _weir.Unique(iterable, key, first, True, _FIRST_KEYS, f"memory={size - _FIRST_MEMORY}")
+    grows = size > 2 * _FIRST_MEMORY
+    seen = _Growing(Filter(memory=_FIRST_MEMORY if grows else size), size - _FIRST_MEMORY if grows else 0)
+    if key is None and type(iterable) in (list, tuple):
+        return itertools.chain.from_iterable(_in_batches(iterable, seen))  # type: ignore[arg-type]
+    return _one_by_one(iter(iterable), key, seen)
+
+
+class _Growing:
+    """The filter of unique(): a small one, which fits into the cache. After _FIRST_KEYS new keys it is only looked up, and
+    a larger one records the keys that it does not contain."""
+
+    def __init__(self, first: Filter, more: int) -> None:
+        self.first, self.more, self.left = first, more, _FIRST_KEYS
+        self.larger: Filter | None = None
+
+    def _count_new(self, n: int) -> None:
+        self.left -= n
+        if self.left <= 0 and self.more and self.larger is None:
+            seed = next(word for word in self.first.config.split() if word.startswith("seed="))
+            self.larger = Filter(f"memory={self.more} {seed}")
+
+    def observe(self, key: _Key) -> bool:
+        if self.larger is not None:
+            return self.first.ask(key) or self.larger.observe(key)
+        seen = self.first.observe(key)
+        if not seen:
+            self._count_new(1)
+        return seen
+
+    def new_of(self, keys: Sequence[Any]) -> Iterator[Any]:
+        """The keys of a batch that were not seen."""
+        if self.larger is not None:
+            keys = list(itertools.compress(keys, (~self.first.ask_many(keys)).tobytes()))
+            return itertools.compress(keys, (~self.larger.observe_many(keys)).tobytes())
+        new = (~self.first.observe_many(keys)).tobytes()
+        self._count_new(new.count(1))
+        return itertools.compress(keys, new)
+
+
+def _one_by_one(items: Iterator[T], key: Callable[[T], _Key] | None, seen: Filter | _Growing) -> Iterator[T]:
+    """Take an item only when it is requested."""
+    observe = seen.observe
+    for item in items:
+        if not observe(item if key is None else key(item)):  # type: ignore[arg-type]
+            yield item
+
+
+def _in_batches(items: Sequence[T], seen: _Growing) -> Iterator[Iterator[T]]:
+    """The new items of each batch."""
+    at = 0
+    while batch := items[at : at + _BATCH]:
+        at += len(batch)
+        try:
+            new = seen.new_of(batch)
+        except (TypeError, BufferError):  # the items before one that is not a key are yielded first
+            new = _one_by_one(iter(batch), None, seen)
+        yield new
 
 
 def _rate(rate: float | str | None, name: str) -> float:
@@ -101,7 +160,7 @@ def plan(
             continue
         try:
             found.append(_weir._choose(about.name, stream, room, *ceilings, sizing))
-        except (_weir.UnsupportedError, _weir.ConfigError) as error:
+        except (UnsupportedError, ConfigError) as error:
             why = why or error
         if sizing and found:
             room = _FAR_MORE * min(p.memory for p in found)

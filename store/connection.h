@@ -2,14 +2,14 @@
  *
  * Servers are not trusted: the size of each array and each reply is limited. An array of verdicts
  * is written to its destination directly, without an object per verdict. */
-#ifndef WEIR_REMOTE_CONNECTION_H
-#define WEIR_REMOTE_CONNECTION_H
+#ifndef WEIR_STORE_CONNECTION_H
+#define WEIR_STORE_CONNECTION_H
 
 #include <hiredis/hiredis.h>
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "store/wire.h"
+#include "wire.h"
 
 /* ---- replies ---- */
 

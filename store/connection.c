@@ -2,6 +2,7 @@
 #include "connection.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -141,20 +142,30 @@ static void free_object(void *object)
 
 static redisReplyObjectFunctions ours;
 
+static void set_functions(void)
+{
+    redisReader *reader = redisReaderCreate();
+
+    if (!reader)
+        return;
+    usual = *reader->fn;
+    ours = usual;
+    ours.createString = make_string;
+    ours.createArray = make_array;
+    ours.createInteger = make_integer;
+    ours.createNil = make_nil;
+    ours.freeObject = free_object;
+    redisReaderFree(reader);
+}
+
 bool reply_open(struct reply_reader *r)
 {
-    *r = (struct reply_reader){.reader = redisReaderCreate()};
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+    pthread_once(&once, set_functions);
+    *r = (struct reply_reader){.reader = ours.createString ? redisReaderCreate() : NULL};
     if (!r->reader)
         return false;
-    if (!usual.createString) { /* all readers belong to one thread */
-        usual = *r->reader->fn;
-        ours = usual;
-        ours.createString = make_string;
-        ours.createArray = make_array;
-        ours.createInteger = make_integer;
-        ours.createNil = make_nil;
-        ours.freeObject = free_object;
-    }
     r->reader->fn = &ours;
     r->reader->maxbuf = 0; /* keep the buffer */
     return true;
