@@ -456,7 +456,7 @@ static bool marks_ascend(const uint8_t *line, uint32_t used)
     return true;
 }
 
-/* Are all bits zero from the first to the last but one? */
+/* Are the bits from `first` on zero, before `end`? */
 static bool is_empty_between(const uint8_t *line, uint32_t first, uint32_t end)
 {
     while (first < end && !(line[first / 8] >> first % 8 & 1))
@@ -464,36 +464,46 @@ static bool is_empty_between(const uint8_t *line, uint32_t first, uint32_t end)
     return first >= end;
 }
 
-/* Are the prints of used slots possible? Only with ttl= used slots may follow empty ones. */
+/* Can a used slot be the i-th of a line? Its print must not become zero by truncation. */
+static bool check_slot(const weir_filter *w, const uint8_t *line, uint32_t i, uint32_t value)
+{
+    const struct ttl *t = &w->config.ttl;
+
+    return value >> (line_width[line_index(line)] - 8) != 0 &&
+           (!has_ttl(&w->config) || expiry_get(line, t->bits, i) < t->levels * t->residues);
+}
+
+/* Only with ttl= used slots may follow empty ones. */
 static bool check_slots(const weir_filter *w, const uint8_t *line, uint32_t slots)
 {
-    const uint32_t width = line_width[line_index(line)];
-    const struct ttl *t = &w->config.ttl;
-    bool empty = false;
+    bool after_empty = false;
 
     for (uint32_t i = 0; i < slots; i++) {
-        uint32_t value = line_get(line, width, i);
+        const uint32_t value = line_get(line, line_width[line_index(line)], i);
 
-        if (value ? value >> (width - 8) == 0 || (empty && !has_ttl(&w->config))
-                  : (empty = true, false))
-            return false; /* it would be zero once it is truncated */
-        if (value && has_ttl(&w->config) && expiry_get(line, t->bits, i) >= t->levels * t->residues)
+        if (value && ((after_empty && !has_ttl(&w->config)) || !check_slot(w, line, i, value)))
             return false;
+        after_empty |= value == 0;
     }
     return true;
 }
 
+/* Where the slots of a line end: behind them are codes, marks, or spare bits and the width. */
+static uint32_t room_end(const weir_filter *w, uint32_t slots)
+{
+    if (has_ttl(&w->config))
+        return expiry_bit(w->config.ttl.bits, slots - 1);
+    return has_window(&w->config) ? LINE_ROOM_WINDOW : LINE_ROOM;
+}
+
+/* Possible slots at a width not below the floor, and zeros behind them. */
 static bool check_line(const weir_filter *w, const uint8_t *line)
 {
     if (line_index(line) >= LINE_WIDTHS || line_width[line_index(line)] < w->config.width)
         return false;
     const uint32_t slots = slots_of(w, line), end = slots * line_width[line_index(line)];
-    return check_slots(w, line, slots) &&
-           (!has_window(&w->config) || marks_ascend(line, line_in_use(line, slots))) &&
-           is_empty_between(line, end,
-                            has_ttl(&w->config)      ? expiry_bit(w->config.ttl.bits, slots - 1)
-                            : has_window(&w->config) ? LINE_ROOM_WINDOW
-                                                     : LINE_ROOM);
+    return check_slots(w, line, slots) && is_empty_between(line, end, room_end(w, slots)) &&
+           (!has_window(&w->config) || marks_ascend(line, line_in_use(line, slots)));
 }
 
 static bool check_cells(const weir_filter *w)

@@ -318,12 +318,18 @@ INLINED uint32_t marks_moved(uint32_t marks, uint32_t from)
     return marks + even + (odd << 6);
 }
 
+static void observe_full_ttl(weir_filter *w, struct slot_ref s, struct batch_ctx *b);
+
 /* Insert a new key into a full line above the narrowest width. */
 static __attribute__((noinline)) void insert_into_full(weir_filter *w, struct slot_ref s,
                                                        enum mode m, struct batch_ctx *b)
 {
     uint32_t index = line_index(s.line);
 
+    if (m == TTL) {
+        observe_full_ttl(w, s, b);
+        return;
+    }
     if (m == TIMED)
         recent_age(w, s.line);
     uint32_t used = make_room(w, s.line, &index, m, b), last = slots_in(b, index) - 1;
@@ -511,7 +517,7 @@ INLINED bool visit_line(weir_filter *w, struct slot_ref s, const uint32_t index,
     if (m == ASKED_TTL)
         return is_found_alive(s, index, found, b);
     if (__builtin_expect(!done, false))
-        (m == TTL ? observe_full_ttl(w, s, b) : insert_into_full(w, s, m, b));
+        insert_into_full(w, s, m, b);
     return found;
 }
 

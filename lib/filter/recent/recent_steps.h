@@ -132,7 +132,7 @@ static __attribute__((noinline)) void observe_late(const struct walk *t, const s
         const struct slot_ref s = nth_slot_ref(k, at, m);
 
         if (late->at[i] < UNSEEN) {
-            (m == TTL ? observe_full_ttl(t->w, s, t->b) : insert_into_full(t->w, s, m, t->b));
+            insert_into_full(t->w, s, m, t->b);
             continue;
         }
         *seen = visit_one(t->w, s, m, t->b) ? *seen | bit : *seen & ~bit;
