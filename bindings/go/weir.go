@@ -43,11 +43,12 @@ static size_t skip_notes(const char *data, size_t size)
 	return at;
 }
 
-// Keys in one block: key i ends at ends[i]. Go cannot pass pointers to pointers.
+// Keys in one block: key i ends at ends[i]. Go cannot pass pointers to pointers. ttls may be NULL.
 static void process_packed(weir_filter *f, const char *data, const size_t *ends, size_t n,
-                           int observe, uint8_t *seen)
+                           const uint64_t *ttls, int observe, uint8_t *seen)
 {
 	struct weir_bytes keys[512];
+	struct weir_key hashed[512];
 	size_t from = 0;
 
 	for (size_t i = 0; i < n;) {
@@ -55,7 +56,10 @@ static void process_packed(weir_filter *f, const char *data, const size_t *ends,
 
 		for (; m < 512 && i + m < n; from = ends[i + m], m++)
 			keys[m] = (struct weir_bytes){data + from, ends[i + m] - from};
-		if (observe)
+		if (ttls) {
+			weir_hash_many(f, keys, m, hashed);
+			weir_observe_many_ttl(f, hashed, NULL, ttls + i, m, seen + i);
+		} else if (observe)
 			weir_observe_bytes_many(f, keys, m, seen + i);
 		else
 			weir_ask_bytes_many(f, keys, m, seen + i);
@@ -315,15 +319,37 @@ func Int(n int64) []byte { return strconv.AppendInt(nil, n, 10) }
 
 // ObserveMany observes keys in order and returns for each whether it was seen. The result equals
 // that of single calls and is several times as fast.
-func (f *Filter) ObserveMany(keys [][]byte) []bool { return f.process(keys, 1) }
+func (f *Filter) ObserveMany(keys [][]byte) []bool { return f.process(keys, nil, 1) }
 
 // AskMany looks keys up without recording them.
-func (f *Filter) AskMany(keys [][]byte) []bool { return f.process(keys, 0) }
+func (f *Filter) AskMany(keys [][]byte) []bool { return f.process(keys, nil, 0) }
+
+// ObserveTTL observes a key that expires ttl after the time of Advance, in a filter with ttl=.
+// Milliseconds count. A key whose TTL is 0 or negative is looked up and not recorded. Without a
+// TTL, as in Observe, a key gets the longest of the filter. Filters without ttl= ignore it.
+func (f *Filter) ObserveTTL(key []byte, ttl time.Duration) bool {
+	return f.ObserveManyTTL([][]byte{key}, []time.Duration{ttl})[0]
+}
+
+// ObserveManyTTL observes keys with a TTL each. It panics if there are not as many TTLs as keys.
+func (f *Filter) ObserveManyTTL(keys [][]byte, ttls []time.Duration) []bool {
+	if len(keys) != len(ttls) {
+		panic(fmt.Sprintf("weir: %d keys, but %d TTLs; pass one TTL for each key", len(keys),
+			len(ttls)))
+	}
+	ms := make([]C.uint64_t, len(ttls))
+	for i, ttl := range ttls {
+		if ttl > 0 {
+			ms[i] = C.uint64_t(ttl.Milliseconds())
+		}
+	}
+	return f.process(keys, ms, 1)
+}
 
 // part is the number of keys that are copied for one call of C. More are not faster.
 const part = 8192
 
-func (f *Filter) process(keys [][]byte, observe C.int) []bool {
+func (f *Filter) process(keys [][]byte, ttls []C.uint64_t, observe C.int) []bool {
 	seen := make([]bool, len(keys))
 	lock := f.lock
 	if observe != 0 {
@@ -343,8 +369,12 @@ func (f *Filter) process(keys [][]byte, observe C.int) []bool {
 		}
 		f.data = append(data, 0) // not empty, so that it has an address
 		// A bool of Go is a byte that is 0 or 1, as a verdict is.
+		var ttl *C.uint64_t
+		if ttls != nil {
+			ttl = &ttls[from]
+		}
 		C.process_packed(c, (*C.char)(unsafe.Pointer(&f.data[0])), &ends[0], C.size_t(len(some)),
-			observe, (*C.uint8_t)(unsafe.Pointer(&seen[from])))
+			ttl, observe, (*C.uint8_t)(unsafe.Pointer(&seen[from])))
 	}
 	return seen
 }
@@ -356,7 +386,7 @@ func min(a, b int) int {
 	return b
 }
 
-// Advance sets the time of a filter with span=. Earlier times are ignored.
+// Advance sets the time of a filter with span= or ttl=. Earlier times are ignored.
 func (f *Filter) Advance(now time.Time) {
 	c := f.lock()
 	defer f.mu.Unlock()

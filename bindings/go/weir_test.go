@@ -181,6 +181,44 @@ func TestTime(t *testing.T) {
 	}
 }
 
+func TestTTL(t *testing.T) {
+	f := open(t, "memory=64K ttl=1s-100s seed=1")
+	at := time.Unix(1700000000, 0)
+	f.Advance(at)
+	keys := [][]byte{[]byte("short"), []byte("long"), []byte("none"), []byte("expired")}
+	ttls := []time.Duration{8 * time.Second, 80 * time.Second, 0, -time.Second}
+	for i, seen := range f.ObserveManyTTL(keys, ttls) {
+		if seen {
+			t.Fatal(i)
+		}
+	}
+	for _, want := range []struct {
+		after time.Duration
+		seen  [4]bool
+	}{
+		{5 * time.Second, [4]bool{true, true, false, false}},
+		{8 * time.Second, [4]bool{false, true, false, false}},
+		{59 * time.Second, [4]bool{false, true, false, false}},
+		{80 * time.Second, [4]bool{}},
+	} {
+		f.Advance(at.Add(want.after))
+		for i, key := range keys {
+			if f.Ask(key) != want.seen[i] {
+				t.Fatal(want.after, string(key))
+			}
+		}
+	}
+	if f.ObserveTTL(keys[0], time.Minute) || !f.ObserveTTL(keys[0], time.Second) {
+		t.Fatal("a new key was seen, or a repeat was not")
+	}
+	defer func() {
+		if recover() == nil {
+			t.Fatal("fewer TTLs than keys")
+		}
+	}()
+	f.ObserveManyTTL(keys, ttls[:1])
+}
+
 func TestErrors(t *testing.T) {
 	var e *Error
 	for _, err := range []error{

@@ -63,9 +63,10 @@ void sql_set_config(const struct sql_set *set, char *spec, size_t size);
  * weir_load(); the other is NULL. */
 struct sql_named {
     struct sql_named *next;
-    char *name; /* or the spec of a filter without a name */
-    char *spec; /* as passed, or "" */
-    bool has_span;
+    char *name;    /* or the spec of a filter without a name */
+    char *spec;    /* as passed, or "" */
+    bool has_time; /* span= or ttl= */
+    bool has_ttl;
     weir_filter *filter;
     struct sql_set *set;
 };

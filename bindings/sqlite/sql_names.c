@@ -1,7 +1,7 @@
 /* sql_names.c - named filters of a connection.
  *
- *     weir_observe(name, key [, time])   1 if the key was seen before, else 0; then record it
- *     weir_keep(name, filter)            name the filter of a blob, for weir_has(name, key)
+ *     weir_observe(name, key [, time [, ttl]])   1 if the key was seen before, else 0; then record
+ * it weir_keep(name, filter)            name the filter of a blob, for weir_has(name, key)
  *     weir_load(name, path)              the same for a file
  *     weir_save(name, path)              save a filter of weir_observe()
  *     weir_drop(name)                    close it
@@ -30,6 +30,7 @@ SQLITE_EXTENSION_INIT3
  * used by weir_has(). */
 #define OF_THE_STATEMENT (-2)
 #define DAY 86400.0
+#define TTL_MAX 1e12 /* seconds; longer ones are the longest of the filter */
 
 /* A connection has a few. */
 struct sql_names {
@@ -52,6 +53,14 @@ struct sql_names *sql_names_share(struct sql_names *names)
 {
     names->users++;
     return names;
+}
+
+static void note_time(struct sql_named *n, const char *spec)
+{
+    char value[64];
+
+    n->has_ttl = weir_spec_get(spec, "ttl", value, sizeof value) > 0;
+    n->has_time = n->has_ttl || weir_spec_get(spec, "span", value, sizeof value) > 0;
 }
 
 static void free_named(struct sql_named *n)
@@ -132,7 +141,7 @@ static bool put(struct sql_names *names, struct weir_bytes name, struct sql_set 
                 weir_filter *filter, struct weir_error *error)
 {
     struct sql_named *n = sql_names_find(names, name);
-    char config[WEIR_SPEC_MAX], span[32];
+    char config[WEIR_SPEC_MAX];
 
     if (!n && !(n = add_name(names, name, ""))) {
         if (set)
@@ -147,7 +156,7 @@ static bool put(struct sql_names *names, struct weir_bytes name, struct sql_set 
     n->filter = filter;
     if (filter) {
         weir_config(filter, config, sizeof config);
-        n->has_span = weir_spec_get(config, "span", span, sizeof span) > 0;
+        note_time(n, config);
     }
     return true;
 }
@@ -371,7 +380,6 @@ static struct sql_named *open_one(struct sql_names *names, struct named_spec w,
                                   struct weir_error *error)
 {
     const char *spec = w.spec ? w.spec : "";
-    char span[32];
     weir_filter *filter;
     struct sql_named *n;
     uint64_t traits;
@@ -391,7 +399,7 @@ static struct sql_named *open_one(struct sql_names *names, struct named_spec w,
         return NULL;
     }
     n->filter = filter;
-    n->has_span = weir_spec_get(spec, "span", span, sizeof span) > 0;
+    note_time(n, spec);
     return n;
 }
 
@@ -423,10 +431,10 @@ static bool advance(const struct sql_named *n, sqlite3_value *time_value, struct
     int type = sqlite3_value_type(time_value);
     double seconds = sqlite3_value_double(time_value);
 
-    if (!n->has_span)
+    if (!n->has_time)
         return refuse(error,
                       "the third argument is a time, which this filter does not use; add span= "
-                      "to its spec, or use weir_key(a, b) for several columns");
+                      "or ttl= to its spec, or use weir_key(a, b) for several columns");
     if (type != SQLITE_INTEGER && type != SQLITE_FLOAT)
         return refuse(error, "the time is not a number; use seconds since 1970: unixepoch(column)");
     if (seconds < 0 || seconds > (double)time(NULL) + DAY)
@@ -436,13 +444,36 @@ static bool advance(const struct sql_named *n, sqlite3_value *time_value, struct
     return true;
 }
 
+/* Read a TTL in seconds, NULL: the longest, into milliseconds. False with a message. */
+static bool read_ttl(const struct sql_named *n, sqlite3_value *value, uint64_t *ttl,
+                     struct weir_error *error)
+{
+    int type = sqlite3_value_type(value);
+    double seconds = sqlite3_value_double(value);
+
+    *ttl = WEIR_TTL_LONGEST;
+    if (!n->has_ttl)
+        return refuse(error, "the fourth argument is a TTL, which this filter does not use; add a "
+                             "range of TTLs to its spec, for example ttl=1m-2h");
+    if (type == SQLITE_NULL)
+        return true;
+    if ((type != SQLITE_INTEGER && type != SQLITE_FLOAT) || !(seconds >= 0))
+        return refuse(error, "the TTL is not a number of seconds from 0 on; use seconds, or NULL "
+                             "for the longest TTL");
+    if (seconds < TTL_MAX)
+        *ttl = (uint64_t)llround(seconds * 1000);
+    return true;
+}
+
 static void observe(sqlite3_context *context, int n, sqlite3_value **values)
 {
     static const char name[] = "weir_observe";
     const char *text = sql_spec(values[0]);
+    uint64_t ttl = WEIR_TTL_LONGEST;
     struct weir_error error;
-    struct weir_bytes key;
+    struct weir_bytes bytes;
     const struct sql_named *found;
+    uint8_t seen;
 
     if (!text) {
         sql_fail(
@@ -455,19 +486,25 @@ static void observe(sqlite3_context *context, int n, sqlite3_value **values)
         sql_fail(context, name, error.text);
         return;
     }
-    if (n == 2 && found->has_span)
-        sql_fail(
-            context, name,
-            "span= needs times; add them as third argument: unixepoch(column), or use window=");
-    else if (n == 3 && sqlite3_value_type(values[2]) == SQLITE_NULL)
+    if (n == 2 && found->has_time) {
+        sql_fail(context, name,
+                 found->has_ttl
+                     ? "ttl= needs times; add them as third argument: unixepoch(column)"
+                     : "span= needs times; add them as third argument: unixepoch(column), or use "
+                       "window=");
         return;
-    else if (!sql_key(context, values[1], &key))
+    }
+    if ((n > 2 && sqlite3_value_type(values[2]) == SQLITE_NULL) ||
+        !sql_key(context, values[1], &bytes))
         return;
-    else if (n == 3 && !advance(found, values[2], &error))
+    if ((n > 3 && !read_ttl(found, values[3], &ttl, &error)) ||
+        (n > 2 && !advance(found, values[2], &error))) {
         sql_fail(context, name, error.text);
-    else
-        sqlite3_result_int(context,
-                           weir_observe_bytes(found->filter, key.data, key.size) == WEIR_SEEN);
+        return;
+    }
+    struct weir_key key = weir_hash(found->filter, bytes.data, bytes.size);
+    weir_observe_many_ttl(found->filter, &key, NULL, &ttl, 1, &seen);
+    sqlite3_result_int(context, seen == WEIR_SEEN);
 }
 
 int sql_add_names(sqlite3 *db, struct sql_names *names)
@@ -477,9 +514,9 @@ int sql_add_names(sqlite3 *db, struct sql_names *names)
         int arguments;
         void (*call)(sqlite3_context *, int, sqlite3_value **);
     } functions[] = {
-        {"weir_observe", 2, observe}, {"weir_observe", 3, observe}, {"weir_keep", 2, keep_blob},
-        {"weir_keep", 3, keep_blob},  {"weir_load", 2, load_file},  {"weir_load", 3, load_file},
-        {"weir_save", 2, save_file},  {"weir_drop", 1, drop_name},
+        {"weir_observe", 2, observe}, {"weir_observe", 3, observe}, {"weir_observe", 4, observe},
+        {"weir_keep", 2, keep_blob},  {"weir_keep", 3, keep_blob},  {"weir_load", 2, load_file},
+        {"weir_load", 3, load_file},  {"weir_save", 2, save_file},  {"weir_drop", 1, drop_name},
     };
     int status = SQLITE_OK;
 

@@ -94,6 +94,14 @@ static inline void line_put(uint8_t *line, uint32_t bits, uint32_t i, uint32_t v
     bits_store64(line + byte, bits_load64(line + byte) | (uint64_t)value << shift);
 }
 
+/* Empty a slot. */
+static inline void line_clear(uint8_t *line, uint32_t bits, uint32_t i)
+{
+    uint32_t shift, byte = line_word(bits, i, &shift);
+
+    bits_store64(line + byte, bits_load64(line + byte) & ~(((UINT64_C(1) << bits) - 1) << shift));
+}
+
 /* To find equal numbers while a line is cut: which low bits have occurred in this round. Round 0:
  * not yet cleared. */
 #define LINE_LOW_BITS 12

@@ -238,24 +238,29 @@ INLINED __m512i line_moved(__m512i line, __m512i bits, __m512i prints, const uin
     return line_either(_mm512_andnot_si512(beyond, begin), _mm512_rolv_epi64(prints, end), moved);
 }
 
-/* line_to_front(), but into slot `to`, which is one bit and not behind the first of the set. */
-INLINED void line_move_from(uint8_t *line, uint32_t index, uint64_t slots, uint64_t to,
-                            uint32_t print)
+/* A line with the slots from `to` on, which is one bit, shifted over the first of a set, which is
+ * not before it, and a fingerprint in slot `to`. */
+INLINED __m512i line_moved_from(__m512i old, uint32_t index, uint64_t slots, uint64_t to,
+                                uint32_t print)
 {
     const struct line_spread *t = &line_spread[index];
-    __m512i old = line_register(line);
 
     if (line_has_lanes(index)) {
         __m512i entered = line_entered(old, index, print);
 
         entered = line_blend(index, to, entered, line_numbers(index, print));
-        _mm512_storeu_si512(line, line_blend(index, line_up_to(slots) & -to, old, entered));
-        return;
+        return line_blend(index, line_up_to(slots) & -to, old, entered);
     }
     const uint64_t begin = (uint64_t)__builtin_ctzll(to) * t->bits, next = begin + t->bits;
     const uint64_t after = ((uint64_t)__builtin_ctzll(slots) + 1) * t->bits;
-    _mm512_storeu_si512(line, line_moved(old, line_bits(t), line_prints(t, print), &next,
-                                         line_beyond(begin), line_beyond(after)));
+    return line_moved(old, line_bits(t), line_prints(t, print), &next, line_beyond(begin),
+                      line_beyond(after));
+}
+
+INLINED void line_move_from(uint8_t *line, uint32_t index, uint64_t slots, uint64_t to,
+                            uint32_t print)
+{
+    _mm512_storeu_si512(line, line_moved_from(line_register(line), index, slots, to, print));
 }
 
 /* A line with a fingerprint in slot 0 and the slots behind the live ones cleared. `after`: the bits

@@ -2,25 +2,22 @@
  * lines, and truncating lines whose slots carry more than a fingerprint. Slow and simple; line.h
  * is fast.
  *
- * A slot may carry a bit. The bits of all slots are at the end of the line, slot 0 last:
+ * A slot may carry a small number. In verdict lines (lib/screen) it is a bit, and the bits of all
+ * slots are at the end of the line, slot 0 last:
  *
  *   bit 0                                   448          503     511
- *   | slot 0 | slot 1 | ... | slot n-1 | 0 | ... b1  b0 | width |
- *
- * Marks may count how many slots, from the front on, belong together: the quarters of a window. */
+ *   | slot 0 | slot 1 | ... | slot n-1 | 0 | ... b1  b0 | width | */
 #ifndef WEIR_BASE_LINE_LIST_H
 #define WEIR_BASE_LINE_LIST_H
 
 #include "base/line.h"
 
-#define LINE_MARKS 4
 #define LINE_BIT(slot) (55 - (slot)) /* of the last word: the bit of a slot */
 
 struct line_list {
     uint32_t n;
     uint32_t value[2 * LINE_SLOTS_MAX];
-    bool bit[2 * LINE_SLOTS_MAX];
-    uint32_t upto[LINE_MARKS]; /* slots that each mark counts */
+    uint8_t extra[2 * LINE_SLOTS_MAX];
 };
 
 static inline bool line_bit(const uint8_t *line, uint32_t slot)
@@ -38,49 +35,47 @@ static inline uint32_t line_in_use(const uint8_t *line, uint32_t slots)
     return used;
 }
 
-static inline void line_list_read(struct line_list *list, const uint8_t *line, uint32_t slots,
-                                  bool has_bits)
+static inline void line_list_read(struct line_list *list, const uint8_t *line, uint32_t slots)
 {
-    memset(list->upto, 0, sizeof list->upto);
     list->n = line_in_use(line, slots);
     for (uint32_t i = 0; i < list->n; i++) {
         list->value[i] = line_get(line, line_width[line_index(line)], i);
-        list->bit[i] = has_bits && line_bit(line, i);
+        list->extra[i] = line_bit(line, i);
     }
 }
 
-/* Replace the slots of a line. The bits from `limit` on are kept. */
-static inline void line_list_write(const struct line_list *list, uint8_t *line, uint32_t index,
-                                   uint32_t limit, bool has_bits)
+/* Replace the slots of a line, and their bits. */
+static inline void line_list_write(const struct line_list *list, uint8_t *line, uint32_t index)
 {
-    uint64_t bits = 0;
+    uint64_t bits = (uint64_t)index << 56;
 
-    memset(line, 0, limit / 8);
-    line[LINE_BYTES - 1] = (uint8_t)index;
-    for (uint32_t i = 0; i < list->n; i++)
+    memset(line, 0, LINE_BYTES);
+    for (uint32_t i = 0; i < list->n; i++) {
         line_put(line, line_width[index], i, list->value[i]);
-    for (uint32_t i = 0; has_bits && i < list->n; i++)
-        bits |= (uint64_t)list->bit[i] << LINE_BIT(i);
+        bits |= (uint64_t)list->extra[i] << LINE_BIT(i);
+    }
     bits_store64(line + LINE_BYTES - 8, bits_load64(line + LINE_BYTES - 8) | bits);
 }
 
-/* Drop low bits of all values. Of those that become equal the first stays, and its bit. */
-static inline void line_list_shorten(struct line_list *list, uint32_t bits)
+/* Drop low bits of all values. Of those that become equal the first stays, with the number of the
+ * one that is better, if there is such an order. */
+static inline void line_list_shorten(struct line_list *list, uint32_t bits,
+                                     bool (*better)(const void *context, uint32_t a, uint32_t b),
+                                     const void *context)
 {
-    uint32_t kept = 0, upto[LINE_MARKS] = {0};
+    uint32_t kept = 0;
 
     for (uint32_t i = 0; i < list->n; i++) {
-        uint32_t value = list->value[i] >> bits;
+        uint32_t value = list->value[i] >> bits, j = 0;
 
-        if (line_is_among(list->value, kept, value))
-            continue;
-        list->value[kept] = value;
-        list->bit[kept++] = list->bit[i];
-        for (uint32_t m = 0; m < LINE_MARKS; m++)
-            upto[m] += i < list->upto[m];
+        while (j < kept && list->value[j] != value)
+            j++;
+        if (j == kept || (better && better(context, list->extra[i], list->extra[j])))
+            list->extra[j] = list->extra[i];
+        list->value[j] = value;
+        kept += j == kept;
     }
     list->n = kept;
-    memcpy(list->upto, upto, sizeof upto);
 }
 
 #endif

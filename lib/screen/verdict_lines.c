@@ -93,11 +93,11 @@ static bool is_possible(const struct verdict_lines *l, const uint8_t *line)
 
     if (line_index(line) >= LINE_WIDTHS || line_width[line_index(line)] < l->width)
         return false;
-    line_list_read(&list, line, lines_slots(l, line_index(line)), true);
+    line_list_read(&list, line, lines_slots(l, line_index(line)));
     for (uint32_t i = 0; i < list.n; i++)
         if (list.value[i] >> (line_width[line_index(line)] - 8) == 0)
             return false; /* it would be zero once it is truncated */
-    line_list_write(&list, again, line_index(line), LINE_ROOM, true);
+    line_list_write(&list, again, line_index(line));
     return memcmp(again, line, LINE_BYTES) == 0;
 }
 

@@ -64,9 +64,9 @@ static __attribute__((noinline)) void cut(const struct verdict_lines *l, uint8_t
     rounds.round = 0;
     if (line_cut(line, index, slots, LINE_ROOM - slots, false, &rounds))
         return;
-    line_list_read(&list, line, slots, true);
-    line_list_shorten(&list, (uint32_t)line_width[index] - line_width[index + 1]);
-    line_list_write(&list, line, index + 1, LINE_ROOM, true);
+    line_list_read(&list, line, slots);
+    line_list_shorten(&list, (uint32_t)line_width[index] - line_width[index + 1], NULL, NULL);
+    line_list_write(&list, line, index + 1);
 }
 
 /* How deep a new verdict enters: never behind an empty slot. */

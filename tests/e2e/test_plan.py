@@ -316,6 +316,8 @@ WRONG = [
     (["-a", "blom"], "there is no filter 'blom'"),
     (["-a", "bloom", "-S", "decay=3"], "bloom has no parameter 'decay'"),
     (["-a", "recent", "-S", "span=1h", "-m", "1M"], "there is no model of recent"),
+    (["-S", "ttl=1m-2h"], "does not predict filters with ttl="),
+    (["-a", "recent", "-S", "ttl=1h", "-m", "1M"], "does not predict filters with ttl="),
     (["-a", "bloom", "-e", "1%", "--fnr", "1%", "--stream", "endless:universe=1k,fresh=10%"],
      "does not keep these limits"),
 ]

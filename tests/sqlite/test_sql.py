@@ -436,6 +436,27 @@ def test_several_columns_are_one_key(db, here):
     assert [k for (k,) in db.execute("SELECT weir_has('pairs', weir_key(x, y)) FROM p")] == [1, 0, 0, 1]
 
 
+def test_each_key_lives_as_long_as_its_ttl(db):
+    sql = "SELECT weir_observe('t: recent memory=64K ttl=1s-100s seed=1', ?, ?, ?)"
+
+    def observe(key, time, ttl):
+        return db.execute(sql, (key, time, ttl)).fetchone()[0]
+
+    assert [observe("short", 1000, 8), observe("long", 1000, 80.5), observe("longest", 1000, None)] == [0, 0, 0]
+    assert [observe("none", 1000, 0), observe("none", 1000, 0)] == [0, 0]
+    assert observe("short", 1005, 0) == 1
+    assert observe("short", 1008, 0) == 0
+    assert [observe("long", 1060, 0), observe("longest", 1074, 0)] == [1, 1]
+    assert [observe("long", 1081, 0), observe("longest", 1101, 0)] == [0, 0]
+    assert observe("short", None, 8) is None
+    assert db.execute("SELECT weir_observe('t', 'default', 1200)").fetchone()[0] == 0
+    assert db.execute("SELECT weir_observe('t', 'default', 1270)").fetchone()[0] == 1
+    for ttl in "'1h'", "-1", "x'00'":
+        assert "use seconds" in failure(db, f"SELECT weir_observe('t', 'a', 1300, {ttl})")
+    assert "ttl=1m-2h" in failure(db, "SELECT weir_observe('recent span=1h', 'a', 5, 5)")
+    assert "unixepoch" in failure(db, "SELECT weir_observe('recent ttl=1h', 'a')")
+
+
 def test_keys_are_forgotten_after_their_span(db):
     times = [("a", 0), ("a", 1800), ("b", 1800), ("a", 9000), ("b", 9000.5), ("a", 9001)]
     db.execute("CREATE TABLE e (k, t)")

@@ -17,6 +17,9 @@
 
 #define GOLDEN_NOTE 1024
 
+/* The names of the filters, and of variants that have files of their own; NULL after the last. */
+const char *golden_name(size_t i);
+
 /* The filter of this name after the stream. */
 weir_filter *golden_filter(const char *name);
 

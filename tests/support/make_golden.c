@@ -79,9 +79,9 @@ int main(int argc, char **argv)
 {
     bool ok = argc == 2 || argc == 3;
 
-    for (size_t i = 0; ok && weir_algorithm_at(WEIR_KIND_FILTER, i); i++)
-        if (argc == 2 || strcmp(argv[2], weir_algorithm_at(WEIR_KIND_FILTER, i)->name) == 0)
-            ok = make(argv[1], weir_algorithm_at(WEIR_KIND_FILTER, i)->name);
+    for (size_t i = 0; ok && golden_name(i); i++)
+        if (argc == 2 || strcmp(argv[2], golden_name(i)) == 0)
+            ok = make(argv[1], golden_name(i));
     for (size_t i = 0; ok && golden_sketch(i); i++)
         if (argc == 2 || strcmp(argv[2], golden_sketch(i)->name) == 0)
             ok = make_sketch(argv[1], golden_sketch(i));

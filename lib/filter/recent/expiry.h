@@ -7,21 +7,21 @@
  *   | print 0 | print 1 |  ...  | 0 |  ...  | c1 | c0 | clock         | width   |
  *   +---------+---------+--   --+   +--   --+----+----+---------------+---------+
  *
- * So prints are found, moved and truncated as in every line, and truncation leaves codes alone.
- * Code 0 is an empty slot, whatever its print; used slots may follow it, because a slot becomes
- * empty when its key expires. A new key takes the first empty slot behind the depth at which it
- * enters, or else the last one before it.
+ * So prints are found, moved and truncated as in every line, and truncation leaves codes alone. The
+ * print of an empty slot is 0, and its code has no meaning. Used slots may follow it, because a
+ * slot becomes empty when its key expires. A new key takes the first empty slot behind the depth at
+ * which it enters, or else the last one before it.
  *
  * Times are counted in units of the filter: a quarter of the shortest TTL. Level k of the expiry
  * grid has the multiples of 2^k units. A key's expiry time is rounded to the finest level at which
  * it is at most R steps ahead of the clock: down with expire=early (R = 8), up with expire=late (R
- * = 9). Then a step is less than a quarter of the TTL. The code is 1 + k R + (step modulo R). It
- * never changes, so nothing is rounded twice, and it is the same in all filters.
+ * = 9). Then a step is less than a quarter of the TTL. The code is k R + (step modulo R). It never
+ * changes, so nothing is rounded twice, and it is the same in all filters.
  *
  * The line's clock is the time, modulo 2^16, at which it was last observed. All its slots were
  * alive then, at most R steps ahead, so the remainder identifies the step. A line is cleaned when
- * it is observed later: codes that expired meanwhile become 0. Before a clock is 2^16 units behind,
- * all lines are cleaned.
+ * it is observed in a later unit: slots that expired meanwhile become empty. Before a clock is 2^16
+ * units behind, all lines are cleaned.
  *
  * Included by recent_paths.h; rare operations are in expiry.c. */
 #ifndef WEIR_FILTER_RECENT_EXPIRY_H
@@ -29,7 +29,6 @@
 
 #include "filter/recent/recent.h"
 
-#define CLOCK_WRAP (UINT64_C(1) << 16)
 #define NOT_KEPT 255 /* instead of a code: the key is looked up, not recorded */
 
 #define CODES 128
@@ -40,7 +39,7 @@ struct expiry_clock {
     uint64_t now;                                   /* units */
     uint8_t longest;                                /* code of the longest TTL */
     _Alignas(LINE_BYTES) uint8_t ahead[CODES + 16]; /* of each code: the step's distance from the
-                                                     * next one; 255 for code 0 */
+                                                     * next one */
 };
 
 /* The level of each code. */
@@ -51,10 +50,9 @@ struct expiry_clock {
     LEVELS8(at, R), LEVELS8((at) + 8, R), LEVELS8((at) + 16, R), LEVELS8((at) + 24, R)
 #define LEVELS(R)                                                                                  \
     {                                                                                              \
-        0, LEVELS32(0, R), LEVELS32(32, R), LEVELS32(64, R), LEVELS32(96, R)                       \
+        LEVELS32(0, R), LEVELS32(32, R), LEVELS32(64, R), LEVELS32(96, R)                          \
     }
-static const _Alignas(LINE_BYTES) uint8_t expiry_levels[2][CODES + LINE_BYTES] = {LEVELS(8),
-                                                                                  LEVELS(9)};
+static const _Alignas(LINE_BYTES) uint8_t expiry_levels[2][CODES] = {LEVELS(8), LEVELS(9)};
 
 static inline const uint8_t *expiry_levels_of(const struct ttl *t)
 {
@@ -86,7 +84,7 @@ INLINED uint8_t expiry_code(const struct expiry_clock *c, uint64_t expires, bool
     uint64_t step = expiry_step(units, k, late), ahead = step - (c->now >> k);
     if (ahead - 1 >= t->residues || k >= t->levels) /* the clock is at its end */
         return NOT_KEPT;
-    return (uint8_t)(1 + k * t->residues + expiry_modulo(t, step));
+    return (uint8_t)(k * t->residues + expiry_modulo(t, step));
 }
 
 INLINED void expiry_set_clock(struct expiry_clock *c, const struct ttl *t, uint64_t now)
@@ -94,11 +92,10 @@ INLINED void expiry_set_clock(struct expiry_clock *c, const struct ttl *t, uint6
     static const uint8_t count[2][32] = {
         {0, 1, 2, 3, 4, 5, 6, 7, 0, 1, 2, 3, 4, 5, 6, 7, 0, 1, 2, 3, 4, 5, 6, 7},
         {0, 1, 2, 3, 4, 5, 6, 7, 8, 0, 1, 2, 3, 4, 5, 6, 7, 8, 0, 1, 2, 3, 4, 5, 6, 7, 8}};
-    uint32_t at = 1;
+    uint32_t at = 0;
 
     c->ttl = t;
     c->now = now;
-    c->ahead[0] = 255;
     for (uint32_t k = 0; k < t->levels; k++, at += t->residues)
         memcpy(c->ahead + at,
                count[t->residues == 9] + t->residues - expiry_modulo(t, (now >> k) + 1), 16);
@@ -121,20 +118,24 @@ static inline uint32_t expiry_bit(uint32_t bits, uint32_t slot)
     return LINE_ROOM_TTL - bits * (slot + 1);
 }
 
-static inline uint32_t expiry_get(const uint8_t *line, uint32_t bits, uint32_t slot)
+/* The code that begins at a bit of a line. */
+static inline uint32_t code_at(const uint8_t *line, uint32_t bits, uint32_t at)
 {
-    uint32_t at = expiry_bit(bits, slot), byte = at / 8 < 56 ? at / 8 : 56;
-
-    return (uint32_t)(bits_load64(line + byte) >> (at - 8 * byte)) & ((1u << bits) - 1);
+    return bits_load16(line + at / 8) >> at % 8 & ((1u << bits) - 1);
 }
 
+static inline uint32_t expiry_get(const uint8_t *line, uint32_t bits, uint32_t slot)
+{
+    return code_at(line, bits, expiry_bit(bits, slot));
+}
+
+/* Put a code where bits are zero. */
 static inline void expiry_put(uint8_t *line, uint32_t bits, uint32_t slot, uint32_t code)
 {
-    uint32_t at = expiry_bit(bits, slot), byte = at / 8 < 56 ? at / 8 : 56;
-    uint64_t mask = ((UINT64_C(1) << bits) - 1) << (at - 8 * byte);
+    const uint32_t at = expiry_bit(bits, slot);
 
-    bits_store64(line + byte,
-                 (bits_load64(line + byte) & ~mask) | (uint64_t)code << (at - 8 * byte));
+    line[at / 8] |= (uint8_t)(code << at % 8);
+    line[at / 8 + 1] |= (uint8_t)(code << at % 8 >> 8);
 }
 
 /* Of bits below n: those in the word that begins at bit `from`. */
@@ -170,7 +171,7 @@ INLINED void expiry_move(uint8_t *line, uint32_t bits, uint32_t from, uint32_t t
 /* The time at which a line was last observed, in units: before `now`, by less than 2^16. */
 static inline uint64_t expiry_line_clock(const uint8_t *line, uint64_t now)
 {
-    return now - ((now - line_quarter(line)) & (CLOCK_WRAP - 1));
+    return now - ((now - line_clock(line)) & (CLOCK_WRAP - 1));
 }
 
 /* Steps of a level between two times. */
@@ -188,13 +189,12 @@ static inline bool expiry_is_alive(const struct expiry_clock *c, uint32_t code, 
     return c->ahead[code] + expiry_passed(then, c->now, k) < c->ttl->residues;
 }
 
-/* Remove the slots of a line that expired since it was last observed, before `then`. Returns those
- * that are alive: bit i for slot i. */
-uint64_t expiry_clean(const weir_filter *w, uint8_t *line, uint64_t then,
-                      const struct expiry_clock *c);
+/* Empty the slots of a line that expired since it was last observed, before `then`. */
+void expiry_clean(const weir_filter *w, uint8_t *line, uint64_t then, const struct expiry_clock *c);
 
-/* Truncate a line without empty slots to the next width. Of slots that become equal the first
- * stays, with the later expiry time. */
-void expiry_cut(const weir_filter *w, uint8_t *line, const struct expiry_clock *c);
+INLINED bool is_clean(const uint8_t *line, const struct expiry_clock *c)
+{
+    return line_clock(line) == (c->now & (CLOCK_WRAP - 1));
+}
 
 #endif

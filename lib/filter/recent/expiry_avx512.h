@@ -1,7 +1,5 @@
-/* expiry_avx512.h - observe_ttl() of recent_lines.h in registers, without a branch that depends on
- * which slots expired: look at a line, decide, write it. For one key; recent_steps.h decides for
- * eight keys at a time. Rare cases (a line that must be truncated or that is empty, a key that is
- * not recorded) are left to observe_ttl(). Included by recent_lines.h. */
+/* expiry_avx512.h - lines whose slots expire, in registers: clean_line() is expiry_clean(), and
+ * move_with_code() moves prints and codes. Included by recent_lines.h. */
 
 /* Codes of `e` bits, from bit 488 down. Word q of a register of bytes has those of slots 8 q to 8 q
  * + 7, from the eight bytes in which they are. */
@@ -9,39 +7,28 @@
 #define CODES_FROM(e, q) (CODE_BIT(e, 8 * (q) + 7) / 8) /* byte */
 #define CODE_SOURCE(e, q, i) ((CODES_FROM(e, q) + (i)) & 63)
 #define CODE_CUT(e, q, i) ((CODE_BIT(e, 8 * (q) + (i)) - 8 * CODES_FROM(e, q)) & 63)
-/* The slots whose codes have bits in byte i of the line: the first three, from the highest bit on.
- * And those bits. */
-#define SLOT_OF_BIT(e, bit) ((LINE_ROOM_TTL - 1 - (bit)) / (e))
-#define HAS_CODES(i) ((i) >= 32 && (i) < LINE_ROOM_TTL / 8)
-#define CODE_OWNER(e, i, n) ((SLOT_OF_BIT(e, 8 * (i) + 7) + (n)) & 63)
-#define OWNED_BIT(e, i, n, bit)                                                                    \
-    ((HAS_CODES(i) && SLOT_OF_BIT(e, 8 * (i) + (bit)) == SLOT_OF_BIT(e, 8 * (i) + 7) + (n))        \
-     << (bit))
-#define CODE_BITS(e, i, n)                                                                         \
-    (OWNED_BIT(e, i, n, 0) | OWNED_BIT(e, i, n, 1) | OWNED_BIT(e, i, n, 2) |                       \
-     OWNED_BIT(e, i, n, 3) | OWNED_BIT(e, i, n, 4) | OWNED_BIT(e, i, n, 5) |                       \
-     OWNED_BIT(e, i, n, 6) | OWNED_BIT(e, i, n, 7))
-#define OWNER0(e, i) CODE_OWNER(e, i, 0)
-#define OWNER1(e, i) CODE_OWNER(e, i, 1)
-#define OWNER2(e, i) CODE_OWNER(e, i, 2)
-#define OWNED0(e, i) CODE_BITS(e, i, 0)
-#define OWNED1(e, i) CODE_BITS(e, i, 1)
-#define OWNED2(e, i) CODE_BITS(e, i, 2)
-#define EXPIRY_PLACES(e)                                                                           \
-    {                                                                                              \
-        WORDS(CODE_SOURCE, e, 0), WORDS(CODE_CUT, e, 0),                                           \
-            {BYTES(OWNER0, e), BYTES(OWNER1, e), BYTES(OWNER2, e)},                                \
-        {                                                                                          \
-            BYTES(OWNED0, e), BYTES(OWNED1, e), BYTES(OWNED2, e)                                   \
-        }                                                                                          \
-    }
-
 static const struct expiry_places {
     _Alignas(LINE_BYTES) uint8_t source[LINE_BYTES]; /* for each byte of codes: byte of the line, */
     uint8_t cut[LINE_BYTES];                         /* and the first of its bits */
-    uint8_t owner[3][LINE_BYTES];                    /* for each byte of the line: slots */
-    uint8_t owned[3][LINE_BYTES];                    /* whose codes have these bits */
-} expiry_places[] = {EXPIRY_PLACES(4), EXPIRY_PLACES(5), EXPIRY_PLACES(6), EXPIRY_PLACES(7)};
+} expiry_places[] = {
+#define EXPIRY_PLACES(e)                                                                           \
+    {                                                                                              \
+        WORDS(CODE_SOURCE, e, 0), WORDS(CODE_CUT, e, 0)                                            \
+    }
+    EXPIRY_PLACES(3), EXPIRY_PLACES(4), EXPIRY_PLACES(5), EXPIRY_PLACES(6), EXPIRY_PLACES(7)};
+
+/* The slots that have bits in a byte of a line: one with an even number and one with an odd one. */
+#define SLOT_AT(w, bit) ((bit) / (w))
+#define EVEN_OWNER(w, i) (SLOT_AT(w, 8 * (i) + 7 * (SLOT_AT(w, 8 * (i)) % 2)) & 63)
+#define ODD_OWNER(w, i) (SLOT_AT(w, 8 * (i) + 7 * (SLOT_AT(w, 8 * (i)) % 2 == 0)) & 63)
+#define OWNERS(w)                                                                                  \
+    {                                                                                              \
+        BYTES(EVEN_OWNER, w), BYTES(ODD_OWNER, w)                                                  \
+    }
+static const struct line_owners {
+    _Alignas(2 * LINE_BYTES) uint8_t even[LINE_BYTES];
+    uint8_t odd[LINE_BYTES];
+} line_owners[LINE_WIDTHS] = {LINE_EACH_WIDTH(OWNERS)};
 
 /* A byte for each of 128 codes. */
 INLINED __m512i expiry_look_up(const uint8_t *table, __m512i codes)
@@ -67,110 +54,55 @@ INLINED uint64_t expiry_alive(const struct expiry_clock *c, __m512i codes, uint6
                                   _mm512_shuffle_epi8(_mm512_broadcast_i32x4(below), levels));
 }
 
-/* A line without the codes of some slots. */
-INLINED __m512i expiry_cleared(__m512i line, const struct expiry_places *p, uint64_t dead)
+/* A line in which some slots are empty. */
+INLINED __m512i line_without(__m512i line, uint32_t index, uint64_t slots)
 {
-    __m512i all = _mm512_movm_epi8(dead), bits = _mm512_setzero_si512();
+    __m512i all = _mm512_movm_epi8(slots);
+    __m512i even = _mm512_permutexvar_epi8(line_register(line_owners[index].even), all);
+    __m512i odd = _mm512_permutexvar_epi8(line_register(line_owners[index].odd), all);
 
-#pragma GCC unroll 3
-    for (uint32_t n = 0; n < 3; n++) /* bits |= ... & owned */
-        bits = _mm512_ternarylogic_epi64(bits,
-                                         _mm512_permutexvar_epi8(line_register(p->owner[n]), all),
-                                         line_register(p->owned[n]), 0xf8);
-    return _mm512_andnot_si512(bits, line);
+    return _mm512_andnot_si512(line_either(line_register(line_place[index].even), even, odd), line);
 }
 
-/* As expiry_move(). */
-INLINED __m512i expiry_moved(__m512i line, uint64_t bits, uint32_t from, uint32_t to, uint64_t code)
+INLINED void clean_line(const weir_filter *w, uint8_t *at, uint64_t now,
+                        const struct expiry_clock *c)
 {
-    const uint64_t last = LINE_ROOM_TTL - bits * (to + 1);
-    __m512i at = line_beyond(last), next = _mm512_alignr_epi64(_mm512_setzero_si512(), line, 1);
-    __m512i shifted = _mm512_shrdv_epi64(line, next, _mm512_set1_epi64((long long)bits));
-    __m512i word =
-        _mm512_rolv_epi64(_mm512_set1_epi64((long long)code), _mm512_set1_epi64((long long)last));
-
-    line = line_either(_mm512_andnot_si512(at, line_beyond(LINE_ROOM_TTL - bits * (from + 1))),
-                       shifted, line);
-    return line_either(_mm512_andnot_si512(line_beyond(last + bits), at), word, line);
-}
-
-/* The slots of a line that are alive, and in `found` the one that contains the key: bit i for slot
- * i. */
-INLINED uint64_t expiry_look(const uint8_t *line, uint32_t print, const struct batch_ctx *b,
-                             uint64_t *found)
-{
-    const struct expiry_clock *c = &b->clock;
-    const uint32_t index = line_index(line), bits = c->ttl->bits;
+    const uint32_t index = line_index(at), bits = c->ttl->bits, slots = slots_of(w, at);
     const struct expiry_places *p = &expiry_places[bits - EXPIRY_BITS_MIN];
-    __m512i codes = _mm512_permutexvar_epi8(line_register(p->source), line_register(line));
+    __m512i line = line_register(at);
+    __m512i codes = _mm512_permutexvar_epi8(line_register(p->source), line);
 
     codes = _mm512_multishift_epi64_epi8(line_register(p->cut), codes);
     codes = _mm512_and_si512(codes, _mm512_set1_epi8((char)((1u << bits) - 1)));
-    uint64_t alive = expiry_alive(c, codes, (c->now - line_quarter(line)) & (CLOCK_WRAP - 1));
-    alive &= line_slots(index, slots_in(b, index));
-    *found = line_alike(line, index, alive, line_prints(&line_spread[index], print));
-    *found &= -*found;
-    return alive;
-}
-
-#define EXPIRY_STEP 16
-
-/* What becomes of some lines. */
-struct expiry_changes {
-    _Alignas(LINE_BYTES) uint64_t tail[EXPIRY_STEP]; /* the last eight bytes, before */
-    uint64_t alive[EXPIRY_STEP], found[EXPIRY_STEP]; /* slots */
-    uint64_t dead[EXPIRY_STEP];                      /* slots whose codes are cleared */
-    /* Bits of the line between which the print goes; and from which on prints stay. */
-    uint64_t begin[EXPIRY_STEP], next[EXPIRY_STEP], after[EXPIRY_STEP];
-    uint64_t width[EXPIRY_STEP]; /* of prints */
-    /* Codes between the first two move, and between the last two is the key's. */
-    uint64_t first[EXPIRY_STEP], last[EXPIRY_STEP], end[EXPIRY_STEP];
-    uint64_t code[EXPIRY_STEP];
-};
-
-INLINED void expiry_write(uint8_t *at, const uint64_t *print, const struct expiry_changes *x,
-                          uint32_t i, const struct expiry_clock *c)
-{
-    const struct expiry_places *p = &expiry_places[c->ttl->bits - EXPIRY_BITS_MIN];
-    const __mmask64 *dead = (const __mmask64 *)&x->dead[i];
-    __m512i line = expiry_cleared(line_register(at), p, _load_mask64((__mmask64 *)(uintptr_t)dead));
-    __m512i next = _mm512_alignr_epi64(_mm512_setzero_si512(), line, 1);
-    __m512i moved = _mm512_shrdv_epi64(line, next, _mm512_set1_epi64((long long)c->ttl->bits));
-    __m512i last = line_beyond_at(&x->last[i]);
-    __m512i code = _mm512_rolv_epi64(line_word_at(&x->code[i]), line_word_at(&x->last[i]));
-
-    line = line_either(_mm512_andnot_si512(last, line_beyond_at(&x->first[i])), moved, line);
-    line = line_either(_mm512_andnot_si512(line_beyond_at(&x->end[i]), last), code, line);
-    line = line_moved(line, line_word_at(&x->width[i]), line_word_at(print), &x->next[i],
-                      line_beyond_at(&x->begin[i]), line_beyond_at(&x->after[i]));
+    uint64_t alive = expiry_alive(c, codes, (now - line_clock(at)) & (CLOCK_WRAP - 1));
+    line = line_without(line, index, line_slots(index, slots) & ~alive);
+    __m512i prints = _mm512_andnot_si512(line_beyond((uint64_t)slots * line_width[index]), line);
+    line = _mm512_maskz_mov_epi64((__mmask8) - (_mm512_test_epi64_mask(prints, prints) != 0), line);
     line = _mm512_mask_mov_epi8(line, UINT64_C(3) << 61,
-                                _mm512_set1_epi64((long long)((c->now & (CLOCK_WRAP - 1)) << 40)));
+                                _mm512_set1_epi64((long long)((now & (CLOCK_WRAP - 1)) << 40)));
     _mm512_storeu_si512(at, line);
 }
 
-INLINED bool observe_expiring_line(weir_filter *w, struct slot_ref s, struct batch_ctx *b)
+/* A line in which codes between bits `first` and `last` move one slot on, to make room for another
+ * one up to bit `end`. All three are in memory, and the code. */
+INLINED __m512i codes_moved(__m512i line, __m512i bits, const uint64_t *first, const uint64_t *last,
+                            const uint64_t *end, const uint64_t *code)
 {
-    const uint32_t index = line_index(s.line), slots = slots_in(b, index);
-    const uint64_t all = line_slots(index, slots), print = (uint64_t)s.print << 32;
-    const uint64_t bits = b->clock.ttl->bits, width = line_width[index];
-    uint64_t found, alive = expiry_look(s.line, s.print, b, &found);
-    const bool full = (found == 0) & (alive == all);
-    struct expiry_changes x;
+    __m512i next = _mm512_alignr_epi64(_mm512_setzero_si512(), line, 1);
+    __m512i moved = _mm512_shrdv_epi64(line, next, bits), at = line_beyond_at(last);
+    __m512i word = _mm512_rolv_epi64(line_word_at(code), line_word_at(last));
 
-    if (__builtin_expect((alive == 0) | (full & (index != b->floor)) | (s.code == NOT_KEPT), false))
-        return observe_ttl(w, s, b);
-    const uint32_t depth = depth_in(s, b, found, slots);
-    const uint32_t from = slot_taken(found, alive, slots, depth), to = depth < from ? depth : from;
-    x.dead[0] = all & ~alive;
-    x.begin[0] = to * width;
-    x.next[0] = x.begin[0] + width;
-    x.after[0] = (from + 1) * width;
-    x.width[0] = width;
-    x.first[0] = LINE_ROOM_TTL - bits * (from + 1);
-    x.last[0] = LINE_ROOM_TTL - bits * (to + 1);
-    x.end[0] = x.last[0] + bits;
-    x.code[0] = code_kept(b, found, expiry_get(s.line, (uint32_t)bits, from), s.code);
-    w->reg[OVERFLOW] += full;
-    expiry_write(s.line, &print, &x, 0, &b->clock);
-    return found;
+    line = line_either(_mm512_andnot_si512(at, line_beyond_at(first)), moved, line);
+    return line_either(_mm512_andnot_si512(line_beyond_at(end), at), word, line);
+}
+
+INLINED void move_with_code(uint8_t *at, const uint32_t index, uint64_t from, uint64_t to,
+                            uint32_t print, const uint64_t bits, uint64_t code)
+{
+    const uint64_t first = LINE_ROOM_TTL - bits * (line_first(index, from) + 1);
+    const uint64_t last = LINE_ROOM_TTL - bits * (line_first(index, to) + 1), end = last + bits;
+    __m512i line = codes_moved(line_register(at), _mm512_set1_epi64((long long)bits), &first, &last,
+                               &end, &code);
+
+    _mm512_storeu_si512(at, line_moved_from(line, index, from, to, print));
 }

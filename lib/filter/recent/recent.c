@@ -30,7 +30,7 @@
 #include "base/line_list.h"
 #include "base/processor.h"
 #include "theory/recent.h"
-#include "filter/recent/recent.h"
+#include "filter/recent/expiry.h"
 
 #define WIDTH_DEFAULT 16
 #define LINE_BITS (8 * LINE_BYTES)
@@ -142,6 +142,84 @@ static bool predict(const struct config *c, const struct shape *s, const struct 
     return true;
 }
 
+/* ---- lines as lists ---- */
+
+static void set_clock(struct expiry_clock *c, const weir_filter *w)
+{
+    if (has_ttl(&w->config))
+        expiry_set_clock(c, &w->config.ttl, w->reg[EPOCH]);
+}
+
+/* Read the slots of a line that are in use and not too old. Each carries its part of the window, or
+ * the code of its expiry time; the clock may be later than the filter. */
+static void read_line(struct line_list *list, const weir_filter *w, const uint8_t *line,
+                      const struct expiry_clock *c)
+{
+    const uint32_t index = line_index(line), slots = slots_of(w, line);
+    const uint64_t tail = bits_load64(line + 56);
+
+    list->n = 0;
+    for (uint32_t i = 0; i < slots; i++) {
+        uint32_t value = line_get(line, line_width[index], i), extra = 0;
+
+        if (value == 0)
+            continue;
+        if (has_ttl(&w->config)) {
+            extra = expiry_get(line, w->config.ttl.bits, i);
+            if (!expiry_is_alive(c, extra, expiry_line_clock(line, w->reg[EPOCH])))
+                continue;
+        } else if (has_window(&w->config)) {
+            extra = line_part(line, i) + line_age(w->reg[EPOCH], tail);
+            if (extra > QUARTERS)
+                break;
+        }
+        list->value[list->n] = value;
+        list->extra[list->n++] = (uint8_t)extra;
+    }
+}
+
+/* Replace a line by a list, as of now. */
+static void write_line(const weir_filter *w, uint8_t *line, uint32_t index,
+                       const struct line_list *list, const struct expiry_clock *c)
+{
+    memset(line, 0, LINE_BYTES);
+    line[LINE_BYTES - 1] = (uint8_t)(list->n ? index : 0);
+    for (uint32_t i = 0; i < list->n; i++) {
+        line_put(line, line_width[index], i, list->value[i]);
+        if (has_ttl(&w->config))
+            expiry_put(line, w->config.ttl.bits, i, list->extra[i]);
+    }
+    if (has_ttl(&w->config))
+        line_set_clock(line, c->now);
+    if (has_window(&w->config))
+        line_mark(line, list->extra, list->n, w->reg[EPOCH]);
+}
+
+static bool expires_later(const void *clock, uint32_t a, uint32_t b)
+{
+    return expiry_left(clock, a) > expiry_left(clock, b);
+}
+
+/* Drop low bits of all prints. Of those that become equal the first stays, with the later expiry
+ * time. */
+static void shorten(struct line_list *list, uint32_t bits, const weir_filter *w,
+                    const struct expiry_clock *c)
+{
+    line_list_shorten(list, bits, has_ttl(&w->config) ? expires_later : NULL, c);
+}
+
+void recent_cut(const weir_filter *w, uint8_t *line)
+{
+    const uint32_t index = line_index(line);
+    struct expiry_clock clock;
+    struct line_list list;
+
+    set_clock(&clock, w);
+    read_line(&list, w, line, &clock);
+    shorten(&list, (uint32_t)line_width[index] - line_width[index + 1], w, &clock);
+    write_line(w, line, index + 1, &list, &clock);
+}
+
 /* ---- measuring ---- */
 
 static uint8_t *nth_line(const weir_filter *w, uint64_t i)
@@ -156,11 +234,12 @@ static uint64_t lines(const weir_filter *w)
 
 static uint32_t used_slots(const weir_filter *w, const uint8_t *line)
 {
-    uint32_t slots = slots_of(w, line);
+    struct expiry_clock clock;
+    struct line_list list;
 
-    if (has_ttl(&w->config))
-        return expiry_used(w, line);
-    return line_in_use(line, has_window(&w->config) ? live_slots(w, line, slots) : slots);
+    set_clock(&clock, w);
+    read_line(&list, w, line, &clock);
+    return list.n;
 }
 
 static double error_of_line(const weir_filter *w, const uint8_t *line)
@@ -201,53 +280,23 @@ static uint64_t lost(const weir_filter *w)
     return has_window(&w->config) || has_ttl(&w->config) ? w->reg[OVERFLOW] : 0;
 }
 
-/* ---- lines as lists ---- */
-
-_Static_assert(LINE_MARKS == QUARTERS, "a list has the marks of a window");
-
-/* Replace the slots of a line. With a window its marks become those of the list, as of now. */
-static void write_list(const weir_filter *w, uint8_t *line, uint32_t index,
-                       const struct line_list *list)
-{
-    const bool timed = has_window(&w->config);
-
-    line_list_write(list, line, index, timed ? LINE_ROOM_WINDOW : LINE_ROOM, false);
-    if (timed)
-        line_mark(line, list->upto, w->reg[EPOCH]);
-}
-
-void recent_cut(const weir_filter *w, uint8_t *line)
-{
-    uint32_t index = line_index(line);
-    struct line_list list;
-
-    line_list_read(&list, line, slots_of(w, line), false);
-    for (uint32_t i = 0; has_window(&w->config) && i < QUARTERS; i++)
-        list.upto[i] = line_upto(line, i);
-    line_list_shorten(&list, (uint32_t)line_width[index] - line_width[index + 1]);
-    write_list(w, line, index + 1, &list);
-}
-
 /* ---- the window ---- */
 
 void recent_age(const weir_filter *w, uint8_t *line)
 {
-    uint32_t age = (uint32_t)(w->reg[EPOCH] - line_quarter(line)) & (QUARTER_WRAP - 1);
     struct line_list list;
 
-    if (age == 0)
+    if (line_age(w->reg[EPOCH], bits_load64(line + 56)) == 0)
         return;
-    line_list_read(&list, line, live_slots(w, line, slots_of(w, line)), false);
-    for (uint32_t i = age; i < QUARTERS; i++)
-        list.upto[i] = line_upto(line, i - age);
-    write_list(w, line, list.n ? line_index(line) : 0, &list);
+    read_line(&list, w, line, NULL);
+    write_line(w, line, line_index(line), &list, NULL);
 }
 
 /* A line counts quarters modulo 2^16. Before that wraps around, all lines are aged. */
 static void turn(weir_filter *w)
 {
     w->reg[EPOCH]++;
-    if (w->reg[EPOCH] % (QUARTER_WRAP / 2) == 0)
+    if (w->reg[EPOCH] % (CLOCK_WRAP / 2) == 0)
         for (uint64_t i = 0; i < lines(w); i++)
             recent_age(w, nth_line(w, i));
 }
@@ -279,7 +328,7 @@ void recent_turn(weir_filter *w, size_t n)
  * turn(), they are cleared instead. This is cheap: a stream may leap at every other key. */
 static void leap(weir_filter *w, uint64_t epoch)
 {
-    if (epoch / (QUARTER_WRAP / 2) != w->reg[EPOCH] / (QUARTER_WRAP / 2))
+    if (epoch / (CLOCK_WRAP / 2) != w->reg[EPOCH] / (CLOCK_WRAP / 2))
         memset(w->cells, 0, w->shape.cells);
     w->reg[EPOCH] = epoch;
 }
@@ -334,40 +383,51 @@ static void interleave(struct line_list *out, const struct line_list *a, uint32_
 {
     out->n = 0;
     for (uint32_t i = 0; i < a->n || i < b->n; i++) {
-        if (i < a->n)
+        if (i < a->n) {
+            out->extra[out->n] = a->extra[i];
             out->value[out->n++] = a->value[i] >> cut_a;
-        if (i < b->n)
+        }
+        if (i < b->n) {
+            out->extra[out->n] = b->extra[i];
             out->value[out->n++] = b->value[i] >> cut_b;
+        }
     }
 }
 
-static void merge_line(const weir_filter *w, uint8_t *into, const uint8_t *from)
+static void merge_line(const weir_filter *w, uint8_t *into, const weir_filter *of,
+                       const uint8_t *from, const struct expiry_clock *c)
 {
     uint32_t ia = line_index(into), ib = line_index(from), index = ia > ib ? ia : ib;
-    struct line_list a, b, both = {0};
+    struct line_list a, b, both;
 
-    line_list_read(&a, into, slots_of(w, into), false);
-    line_list_read(&b, from, slots_of(w, from), false);
+    read_line(&a, w, into, c);
+    read_line(&b, of, from, c);
     interleave(&both, &a, (uint32_t)line_width[ia] - line_width[index], &b,
                (uint32_t)line_width[ib] - line_width[index]);
-    line_list_shorten(&both, 0);
-    while (line_width[index] > w->config.width && both.n > slots_at(&w->config, index)) {
-        line_list_shorten(&both, (uint32_t)line_width[index] - line_width[index + 1]);
-        index++;
-    }
+    shorten(&both, 0, w, c);
+    for (; line_width[index] > w->config.width && both.n > slots_at(&w->config, index); index++)
+        shorten(&both, (uint32_t)line_width[index] - line_width[index + 1], w, c);
     uint32_t most = slots_at(&w->config, index);
     both.n = both.n < most ? both.n : most;
-    write_list(w, into, index, &both);
+    write_line(w, into, index, &both, c);
 }
 
+/* With ttl=, at the later clock. */
 static void merge(weir_filter *into, const weir_filter *from)
 {
-    if (has_ttl(&into->config)) {
-        expiry_merge(into, from);
-        return;
-    }
+    const struct ttl *t = &into->config.ttl;
+    const uint64_t now = into->reg[NOW] > from->reg[NOW] ? into->reg[NOW] : from->reg[NOW];
+    struct expiry_clock clock;
+
+    if (has_ttl(&into->config))
+        expiry_set_clock(&clock, t, now / t->unit);
     for (uint64_t i = 0; i < lines(into); i++)
-        merge_line(into, nth_line(into, i), nth_line(from, i));
+        merge_line(into, nth_line(into, i), from, nth_line(from, i), &clock);
+    if (!has_ttl(&into->config))
+        return;
+    into->reg[NOW] = now;
+    into->reg[EPOCH] = clock.now;
+    into->reg[OVERFLOW] += from->reg[OVERFLOW];
 }
 
 /* A line's keys are in `times` neighbouring lines of a filter that has so many more: place() scales
@@ -387,16 +447,6 @@ static const char *unmergeable(const struct config *c)
                          : NULL;
 }
 
-/* Are all bits zero from this one on, up to the end of the slots? */
-static bool is_empty_from(const uint8_t *line, uint32_t bit, uint32_t room)
-{
-    uint64_t from = UINT64_MAX << bit % 64, any = 0;
-
-    for (uint32_t j = bit / 64; j < 7; j++, from = UINT64_MAX)
-        any |= bits_load64(line + 8 * j) & from;
-    return !(any | (bits_load64(line + 56) & from & ((UINT64_C(1) << (room - 448)) - 1)));
-}
-
 /* Do the marks of a line with a window count up to the slots in use? */
 static bool marks_ascend(const uint8_t *line, uint32_t used)
 {
@@ -406,22 +456,54 @@ static bool marks_ascend(const uint8_t *line, uint32_t used)
     return true;
 }
 
-/* Slots without gaps, at a width not below the floor, and zeros behind them. */
+/* Are the bits from `first` on zero, before `end`? */
+static bool is_empty_between(const uint8_t *line, uint32_t first, uint32_t end)
+{
+    while (first < end && !(line[first / 8] >> first % 8 & 1))
+        first++;
+    return first >= end;
+}
+
+/* Can a used slot be the i-th of a line? Its print must not become zero by truncation. */
+static bool check_slot(const weir_filter *w, const uint8_t *line, uint32_t i, uint32_t value)
+{
+    const struct ttl *t = &w->config.ttl;
+
+    return value >> (line_width[line_index(line)] - 8) != 0 &&
+           (!has_ttl(&w->config) || expiry_get(line, t->bits, i) < t->levels * t->residues);
+}
+
+/* Only with ttl= used slots may follow empty ones. */
+static bool check_slots(const weir_filter *w, const uint8_t *line, uint32_t slots)
+{
+    bool after_empty = false;
+
+    for (uint32_t i = 0; i < slots; i++) {
+        const uint32_t value = line_get(line, line_width[line_index(line)], i);
+
+        if (value && ((after_empty && !has_ttl(&w->config)) || !check_slot(w, line, i, value)))
+            return false;
+        after_empty |= value == 0;
+    }
+    return true;
+}
+
+/* Where the slots of a line end: behind them are codes, marks, or spare bits and the width. */
+static uint32_t room_end(const weir_filter *w, uint32_t slots)
+{
+    if (has_ttl(&w->config))
+        return expiry_bit(w->config.ttl.bits, slots - 1);
+    return has_window(&w->config) ? LINE_ROOM_WINDOW : LINE_ROOM;
+}
+
+/* Possible slots at a width not below the floor, and zeros behind them. */
 static bool check_line(const weir_filter *w, const uint8_t *line)
 {
-    const bool timed = has_window(&w->config);
-    uint32_t value, used = 0;
-
     if (line_index(line) >= LINE_WIDTHS || line_width[line_index(line)] < w->config.width)
         return false;
-    if (has_ttl(&w->config))
-        return expiry_check_line(w, line);
-    const uint32_t bits = line_width[line_index(line)], slots = slots_of(w, line);
-    for (; used < slots && (value = line_get(line, bits, used)) != 0; used++)
-        if (value >> (bits - 8) == 0)
-            return false; /* it would be zero once it is truncated */
-    return (!timed || marks_ascend(line, used)) &&
-           is_empty_from(line, used * bits, timed ? LINE_ROOM_WINDOW : LINE_ROOM);
+    const uint32_t slots = slots_of(w, line), end = slots * line_width[line_index(line)];
+    return check_slots(w, line, slots) && is_empty_between(line, end, room_end(w, slots)) &&
+           (!has_window(&w->config) || marks_ascend(line, line_in_use(line, slots)));
 }
 
 static bool check_cells(const weir_filter *w)

@@ -43,7 +43,7 @@ extern const struct recent_paths recent_paths_plain, recent_paths_avx2, recent_p
 #define NOW 1 /* register: the time in milliseconds. EPOCH is the same in units of the grid. */
 #define LINE_ROOM_TTL 488
 #define EXPIRY_LEVELS 14
-#define EXPIRY_BITS_MIN 4
+#define EXPIRY_BITS_MIN 3
 #define EXPIRY_BITS_MAX 7
 #define EXPIRY_TIME_MAX (UINT64_MAX / 2)
 
@@ -76,7 +76,7 @@ static const uint8_t line_rooms[2][LINE_INDEXES] = {ROOMS(LINE_ROOM), ROOMS(LINE
             LINE_REST(ROOM_TTL(8, bits))                                                           \
     }
 static const uint8_t line_rooms_ttl[EXPIRY_BITS_MAX - EXPIRY_BITS_MIN + 1][LINE_INDEXES] = {
-    ROOMS_TTL(4), ROOMS_TTL(5), ROOMS_TTL(6), ROOMS_TTL(7)};
+    ROOMS_TTL(3), ROOMS_TTL(4), ROOMS_TTL(5), ROOMS_TTL(6), ROOMS_TTL(7)};
 
 static inline const uint8_t *rooms_of(const struct config *c)
 {
@@ -103,31 +103,55 @@ static inline uint32_t slots_of(const weir_filter *w, const uint8_t *line)
  *   bit 464   470   476   482   488               504       511
  *   | now   | 1   | 2   | 3   | quarter (mod 2^16) | width   |   */
 #define QUARTERS 4
-#define QUARTER_WRAP (UINT64_C(1) << 16)
+#define CLOCK_WRAP (UINT64_C(1) << 16)
 
 static inline uint32_t line_upto(const uint8_t *line, uint32_t i)
 {
     return bits_load64(line + 56) >> (16 + 6 * i) & 63;
 }
 
-static inline uint32_t line_quarter(const uint8_t *line)
+static inline uint32_t line_clock(const uint8_t *line)
 {
-    return bits_load64(line + 56) >> 40 & (QUARTER_WRAP - 1);
+    return bits_load64(line + 56) >> 40 & (CLOCK_WRAP - 1);
 }
 
-static inline void line_mark(uint8_t *line, const uint32_t upto[QUARTERS], uint64_t quarter)
+static inline void line_set_clock(uint8_t *line, uint64_t now)
 {
-    uint64_t word = bits_load64(line + 56) & ~(((UINT64_C(1) << 40) - 1) << 16);
+    uint64_t word = bits_load64(line + 56) & ~((CLOCK_WRAP - 1) << 40);
 
-    for (uint32_t i = 0; i < QUARTERS; i++)
-        word |= (uint64_t)upto[i] << (16 + 6 * i);
-    bits_store64(line + 56, word | (quarter & (QUARTER_WRAP - 1)) << 40);
+    bits_store64(line + 56, word | (now & (CLOCK_WRAP - 1)) << 40);
+}
+
+/* How many quarters before the line's last one a slot was observed. */
+static inline uint32_t line_part(const uint8_t *line, uint32_t slot)
+{
+    uint32_t part = 0;
+
+    while (part < QUARTERS && slot >= line_upto(line, part))
+        part++;
+    return part;
+}
+
+/* Set the marks of a line from the parts of its slots. */
+static inline void line_mark(uint8_t *line, const uint8_t *part, uint32_t n, uint64_t quarter)
+{
+    uint64_t word = 0;
+
+    for (uint32_t i = 0; i < QUARTERS; i++) {
+        uint64_t upto = 0;
+
+        while (upto < n && part[upto] <= i)
+            upto++;
+        word |= upto << (16 + 6 * i);
+    }
+    bits_store64(line + 56, bits_load64(line + 56) | word);
+    line_set_clock(line, quarter);
 }
 
 /* Quarters since a line was touched; at most QUARTERS + 1, when all its slots are too old. */
 static inline uint32_t line_age(uint64_t epoch, uint64_t tail)
 {
-    uint64_t age = (epoch - (tail >> 40)) & (QUARTER_WRAP - 1);
+    uint64_t age = (epoch - (tail >> 40)) & (CLOCK_WRAP - 1);
 
     return age <= QUARTERS ? (uint32_t)age : QUARTERS + 1;
 }
@@ -154,9 +178,6 @@ void expiry_advance(weir_filter *w, uint64_t now);
 size_t expiry_stamp(weir_filter *w, const uint64_t *times, const uint64_t *ttls, size_t n,
                     uint64_t *expires);
 uint64_t expiry_of_longest(const weir_filter *w);
-void expiry_merge(weir_filter *into, const weir_filter *from);
-uint32_t expiry_used(const weir_filter *w, const uint8_t *line); /* slots that are alive */
-bool expiry_check_line(const weir_filter *w, const uint8_t *line);
 
 /* Drop slots that are too old, and update the marks. */
 void recent_age(const weir_filter *w, uint8_t *line);

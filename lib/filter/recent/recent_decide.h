@@ -15,9 +15,12 @@ struct step {
     uint64_t begin[STEP], next[STEP]; /* the bits of the line between which the print goes; */
     uint64_t after[STEP];             /* from here on it stays */
     uint64_t bits[STEP];              /* the width of its slots */
-    uint64_t end[STEP];               /* with a window, its last bytes, */
-    uint64_t live[STEP];              /* where its slots ended before, */
-    uint8_t *out[STEP];               /* and where it is written to */
+    /* with ttl=, codes between the bits first and last move, and the key's goes between last and
+     * end */
+    uint64_t code_first[STEP], code_last[STEP], code_end[STEP], code[STEP];
+    uint64_t end[STEP];        /* with a window, its last bytes, */
+    uint64_t live[STEP];       /* where its slots ended before, */
+    uint8_t *out[STEP];        /* and where it is written to */
     uint32_t seen, above, cut; /* bit i for key i: found; its line is above the floor; it was cut */
 };
 
@@ -105,11 +108,62 @@ INLINED __mmask8 decide_deep(const struct block *k, struct step *step, const str
     return late;
 }
 
+/* The highest slot of each set. */
+INLINED __m512i highest_of(__m512i slots)
+{
+    return _mm512_sllv_epi64(all_of(1), _mm512_sub_epi64(all_of(63), _mm512_lzcnt_epi64(slots)));
+}
+
+/* As observe_ttl(). */
+INLINED __mmask8 decide_ttl(const struct walk *t, const struct block *k, struct step *step,
+                            const struct eight *e)
+{
+    const struct batch_ctx *b = t->b;
+    const struct any_width *any = &b->any;
+    const __m512i bits = all_of(b->clock.ttl->bits), room = all_of(LINE_ROOM_TTL);
+    const struct line_zeros zeros = {step->even_empty + e->i, step->odd_empty + e->i};
+    __m512i all = line_by_index(any->begins, e->index);
+    __m512i empty = line_equal_slots(zeros, e->index, all);
+    __m512i last = _mm512_sub_epi64(line_by_index32(any->slots, e->index), all_of(1));
+    __m512i depth = _mm512_cvtepu32_epi64(_mm256_loadu_si256((const __m256i *)(k->depth + e->i)));
+    __m512i code = _mm512_cvtepu8_epi64(_mm_loadl_epi64((const __m128i *)(k->code + e->i)));
+    const __mmask8 kept = _mm512_cmpneq_epi64_mask(code, all_of(NOT_KEPT));
+    const __mmask8 at_floor = _mm512_cmpeq_epi64_mask(e->index, all_of(b->floor));
+    const __mmask8 full = (__mmask8)~e->seen & _mm512_testn_epi64_mask(empty, empty);
+    const __mmask8 late = full & kept & (__mmask8) ~(at_floor | e->again);
+    const __mmask8 moves = kept & (__mmask8) ~(late | e->again);
+
+    depth = _mm512_mask_srl_epi64(depth, e->seen, depth, line_count(b->up));
+    depth = _mm512_min_epu64(depth, last);
+    __m512i to = _mm512_mullo_epi16(depth, e->bits);
+    __m512i behind =
+        _mm512_and_si512(empty, _mm512_sllv_epi64(all_of(UINT64_MAX), _mm512_srli_epi64(to, 3)));
+    __m512i taken = _mm512_mask_mov_epi64(behind, e->seen, e->found);
+    __m512i before = _mm512_mask_mov_epi64(all, _mm512_test_epi64_mask(empty, empty), empty);
+    taken = _mm512_mask_mov_epi64(highest_of(before), _mm512_test_epi64_mask(taken, taken), taken);
+    __m512i slot = line_firsts(taken, e->form), from = _mm512_mullo_epi16(slot, e->bits);
+    __m512i first =
+        _mm512_sub_epi64(room, _mm512_mullo_epi16(_mm512_add_epi64(slot, all_of(1)), bits));
+    __m512i end = _mm512_sub_epi64(room, _mm512_mullo_epi16(_mm512_min_epu64(depth, slot), bits));
+
+    to = _mm512_min_epu64(to, from);
+    _mm512_storeu_si512(step->begin + e->i, _mm512_maskz_mov_epi64(moves, to));
+    _mm512_storeu_si512(step->next + e->i, _mm512_maskz_add_epi64(moves, to, e->bits));
+    _mm512_storeu_si512(step->after + e->i, _mm512_maskz_add_epi64(moves, from, e->bits));
+    _mm512_storeu_si512(step->bits + e->i, e->bits);
+    _mm512_storeu_si512(step->code_first + e->i, _mm512_mask_mov_epi64(room, moves, first));
+    _mm512_storeu_si512(step->code_last + e->i, _mm512_mask_sub_epi64(room, moves, end, bits));
+    _mm512_storeu_si512(step->code_end + e->i, _mm512_mask_mov_epi64(room, moves, end));
+    _mm512_storeu_si512(step->code + e->i, _mm512_maskz_mov_epi64(moves, code));
+    t->w->reg[OVERFLOW] += (uint64_t)__builtin_popcount(full & moves);
+    return late;
+}
+
 /* As marks_now(). */
 INLINED __m512i marks_of(__m512i tail, const struct batch_ctx *b)
 {
     __m512i age = _mm512_sub_epi64(all_of(b->epoch), _mm512_srli_epi64(tail, 40));
-    age = _mm512_min_epu64(_mm512_and_si512(age, all_of(QUARTER_WRAP - 1)), all_of(QUARTERS + 1));
+    age = _mm512_min_epu64(_mm512_and_si512(age, all_of(CLOCK_WRAP - 1)), all_of(QUARTERS + 1));
     __m512i marks = _mm512_and_si512(_mm512_srli_epi64(tail, 16), all_of(0xffffff));
     __m512i shift = _mm512_mullo_epi16(age, all_of(6));
 
@@ -149,7 +203,7 @@ INLINED __mmask8 decide_timed(const struct walk *t, const struct block *k, struc
     __m512i slot = _mm512_mask_mov_epi64(last, e->seen, line_firsts(e->found, e->form));
     __m512i after = _mm512_mullo_epi16(slot, e->bits);
     __m512i marks = marks_moved_of(_mm512_and_si512(aged, all_of(0xffffff)), slot);
-    __m512i word = all_of((b->epoch & (QUARTER_WRAP - 1)) << 40);
+    __m512i word = all_of((b->epoch & (CLOCK_WRAP - 1)) << 40);
 
     /* a line that is empty now begins with the widest slots */
     __m512i index = _mm512_maskz_mov_epi64((__mmask8)~is_fresh, e->index);
@@ -202,6 +256,7 @@ INLINED void decide(const struct walk *t, const struct block *k, struct step *st
         return;
     __mmask8 cut = m == RECENT ? decide_front(step, &e, t->b)
                    : m == DEEP ? decide_deep(k, step, &e, t->b)
+                   : m == TTL  ? decide_ttl(t, k, step, &e)
                                : decide_timed(t, k, step, &e, aged, live);
     defer(late, &e, cut | e.again);
 }

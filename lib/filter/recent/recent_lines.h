@@ -243,12 +243,6 @@ INLINED void share(const weir_filter *w, struct batch_ctx *b, enum mode m, size_
     }
     if (n == 0)
         return;
-#ifdef LINE_ANY_WIDTH
-    for (uint32_t i = 0; m == TTL && i <= b->floor; i++)
-        b->any.begins[i] = line_slots(i, slots_in(b, i));
-#endif
-    if (expires(m))
-        return;
     b->all_at_floor = b->all_widest = false;
     const uint32_t last = observes(m) ? b->floor : LINE_WIDTHS - 1; /* views can be damaged */
     for (uint32_t i = 0; i <= last; i++)
@@ -324,12 +318,18 @@ INLINED uint32_t marks_moved(uint32_t marks, uint32_t from)
     return marks + even + (odd << 6);
 }
 
+static void observe_full_ttl(weir_filter *w, struct slot_ref s, struct batch_ctx *b);
+
 /* Insert a new key into a full line above the narrowest width. */
 static __attribute__((noinline)) void insert_into_full(weir_filter *w, struct slot_ref s,
                                                        enum mode m, struct batch_ctx *b)
 {
     uint32_t index = line_index(s.line);
 
+    if (m == TTL) {
+        observe_full_ttl(w, s, b);
+        return;
+    }
     if (m == TIMED)
         recent_age(w, s.line);
     uint32_t used = make_room(w, s.line, &index, m, b), last = slots_in(b, index) - 1;
@@ -338,7 +338,7 @@ static __attribute__((noinline)) void insert_into_full(weir_filter *w, struct sl
 
         w->reg[OVERFLOW] += used > last;
         line_renew(s.line, index, LINE_ROOM_WINDOW, last + 1, line_slot(index, last), s.print,
-                   (uint64_t)index << 56 | (w->reg[EPOCH] & (QUARTER_WRAP - 1)) << 40 |
+                   (uint64_t)index << 56 | (w->reg[EPOCH] & (CLOCK_WRAP - 1)) << 40 |
                        (uint64_t)marks << 16);
         return;
     }
@@ -384,13 +384,13 @@ static __attribute__((noinline)) void begin_again(const weir_filter *w, struct s
 
     memset(s.line, 0, LINE_BYTES);
     bits_store64(s.line, s.print);
-    bits_store64(s.line + 56, (w->reg[EPOCH] & (QUARTER_WRAP - 1)) << 40 | marks << 16);
+    bits_store64(s.line + 56, (w->reg[EPOCH] & (CLOCK_WRAP - 1)) << 40 | marks << 16);
 }
 
 INLINED bool observe_timed(weir_filter *w, struct slot_ref s, const uint32_t index,
                            const struct lines *of, uint64_t found, struct batch_ctx *b)
 {
-    uint64_t aged = marks_now(s.line, b), now = b->epoch & (QUARTER_WRAP - 1);
+    uint64_t aged = marks_now(s.line, b), now = b->epoch & (CLOCK_WRAP - 1);
     uint32_t slots = of->slots, live = (uint32_t)(aged >> 24);
     live = live < slots ? live : slots;
 
@@ -413,39 +413,48 @@ INLINED bool observe_timed(weir_filter *w, struct slot_ref s, const uint32_t ind
 
 /* ---- lines whose slots expire ---- */
 
-/* The slots of a set that are alive: bit i for slot i. */
-INLINED uint64_t find_alive(uint32_t index, uint64_t found, uint64_t alive)
+#ifdef LINE_ANY_WIDTH
+#include "filter/recent/expiry_avx512.h"
+#else
+#define clean_line expiry_clean
+#define move_with_code(line, index, from, to, print, bits, code)                                   \
+    do {                                                                                           \
+        line_move_from(line, index, from, to, print);                                              \
+        expiry_move(line, bits, line_first(index, from), line_first(index, to), code);             \
+    } while (0)
+#endif
+
+/* Before a line is observed, the slots that expired become empty. */
+INLINED void clean(weir_filter *w, uint8_t *line, const struct batch_ctx *b)
 {
-    for (; found; found &= found - 1)
-        if (alive >> line_first(index, found) & 1)
-            return UINT64_C(1) << line_first(index, found);
-    return 0;
+    if (!is_clean(line, &b->clock))
+        clean_line(w, line, b->clock.now, &b->clock);
 }
 
-INLINED bool ask_ttl(struct slot_ref s, const struct batch_ctx *b)
+/* A line that is not cleaned when it is looked up: was the slot found still alive? */
+INLINED bool is_found_alive(struct slot_ref s, uint32_t index, uint64_t found,
+                            const struct batch_ctx *b)
 {
     const struct expiry_clock *c = &b->clock;
-    uint32_t index = line_index(s.line);
 
-    index = index < LINE_WIDTHS ? index : LINE_WIDTHS - 1; /* a damaged view has any */
-    uint64_t found = line_find(s.line, index, line_slots(index, slots_in(b, index)), s.print);
-    for (; found; found &= found - 1)
-        if (expiry_is_alive(c, expiry_get(s.line, c->ttl->bits, line_first(index, found)),
-                            expiry_line_clock(s.line, c->now)))
-            return true;
-    return false;
+    return found && expiry_is_alive(c, expiry_get(s.line, c->ttl->bits, line_first(index, found)),
+                                    expiry_line_clock(s.line, c->now));
 }
 
-/* The slot whose place the key takes: that of the key, an empty one behind the depth, the last
- * empty one before it, or the last slot. */
-INLINED uint32_t slot_taken(uint64_t found, uint64_t alive, uint32_t slots, uint32_t depth)
+/* The highest slot of a set. */
+INLINED uint64_t highest(uint64_t slots)
 {
-    const uint64_t all = (UINT64_C(1) << slots) - 1, empty = all & ~alive;
-    const uint64_t behind = empty & UINT64_MAX << depth;
-    uint64_t before = UINT64_C(1) << (63 - __builtin_clzll(line_one_of(empty, empty, all)));
+    return UINT64_C(1) << (63 - __builtin_clzll(slots));
+}
 
-    return (uint32_t)__builtin_ctzll(
-        line_one_of(found, found, line_one_of(behind, behind, before)));
+/* The slot whose place a key takes: its own, an empty one behind the depth, the last empty one
+ * before it, or the last slot. */
+INLINED uint64_t slot_taken(uint64_t found, uint64_t empty, uint64_t depth, uint64_t last)
+{
+    uint64_t behind = empty & -depth, before = highest(line_one_of(empty, empty, last));
+    uint64_t taken = line_one_of(found, found, behind);
+
+    return line_one_of(taken, taken & -taken, before);
 }
 
 /* A hit keeps the later of two expiry times; with refresh=no, its own. */
@@ -457,70 +466,56 @@ INLINED uint32_t code_kept(const struct batch_ctx *b, uint64_t found, uint32_t o
     return (uint32_t)line_one_of(keeps, own, code);
 }
 
-/* In front of how many slots the key is inserted. */
-INLINED uint32_t depth_in(struct slot_ref s, const struct batch_ctx *b, uint64_t found,
-                          uint32_t slots)
-{
-    uint32_t depth = s.depth >> (b->up & -(uint32_t)(found != 0));
-
-    return depth < slots - 1 ? depth : slots - 1;
-}
-
 /* A hit moves up. A new key enters at its depth, and takes an empty slot if there is one. */
-static __attribute__((noinline)) bool observe_ttl(weir_filter *w, struct slot_ref s,
-                                                  struct batch_ctx *b)
+INLINED bool observe_ttl(weir_filter *w, struct slot_ref s, const uint32_t index,
+                         const struct lines *of, uint64_t found, const struct batch_ctx *b)
 {
-    const struct expiry_clock *c = &b->clock;
-    const uint32_t bits = c->ttl->bits;
-    uint64_t alive = expiry_clean(w, s.line, c->now, c);
-    bool seen = false;
+    const uint32_t bits = b->clock.ttl->bits, last = of->slots - 1;
+    const uint64_t empty = line_empty(s.line, index, of->all);
+    const bool full = !(found | empty);
 
-    for (bool first = true;; first = false) {
-        const uint32_t index = line_index(s.line), slots = slots_in(b, index);
-        const uint64_t found =
-            find_alive(index, line_find(s.line, index, line_slots(index, slots), s.print), alive);
-        const bool full = !found & (alive + 1 == UINT64_C(1) << slots);
+    if (__builtin_expect(s.code == NOT_KEPT, false))
+        return true;
+    if (!of->at_floor && __builtin_expect(full, false))
+        return false;
+    uint32_t depth = s.depth >> (b->up & -(uint32_t)(found != 0));
+    const uint64_t at = line_slot(index, depth < last ? depth : last);
+    const uint64_t from = slot_taken(found, empty, at, of->last), to = at < from ? at : from;
+    const uint32_t own = expiry_get(s.line, bits, line_first(index, from));
 
-        seen |= first && found;
-        if (s.code == NOT_KEPT)
-            return seen;
-        if (full && index != b->floor) {
-            expiry_cut(w, s.line, c);
-            alive = expiry_clean(w, s.line, c->now, c);
-            continue; /* another key may have the same print now */
-        }
-        const uint32_t depth = depth_in(s, b, found, slots);
-        const uint32_t from = slot_taken(found, alive, slots, depth);
-        const uint32_t to = depth < from ? depth : from;
-
-        w->reg[OVERFLOW] += full;
-        const uint32_t code = code_kept(b, found, expiry_get(s.line, bits, from), s.code);
-        line_move_from(s.line, index, line_slot(index, from), line_slot(index, to), s.print);
-        expiry_move(s.line, bits, from, to, code);
-        return seen;
-    }
+    w->reg[OVERFLOW] += full;
+    move_with_code(s.line, index, from, to, s.print, bits, code_kept(b, found, own, s.code));
+    return true;
 }
 
-#ifdef LINE_ANY_WIDTH
-#include "filter/recent/expiry_avx512.h"
-#else
-#define observe_expiring_line observe_ttl
-#endif
+/* The same in a full line above the narrowest width. Another key may have the same print when the
+ * line has been truncated. */
+static __attribute__((noinline)) void observe_full_ttl(weir_filter *w, struct slot_ref s,
+                                                       struct batch_ctx *b)
+{
+    struct lines of;
+    uint32_t index;
+
+    do {
+        recent_cut(w, s.line);
+        index = line_index(s.line);
+        of = lines_of(b, index, index == b->floor);
+    } while (!observe_ttl(w, s, index, &of, line_find(s.line, index, of.all, s.print), b));
+}
 
 /* Look up one key and, in the modes that observe, update its line. Returns if it was found. */
 INLINED bool visit_line(weir_filter *w, struct slot_ref s, const uint32_t index,
                         const struct lines *of, const enum mode m, struct batch_ctx *b)
 {
-    if (m == ASKED_TTL)
-        return ask_ttl(s, b);
-    if (m == TTL)
-        return observe_expiring_line(w, s, b);
     uint64_t found = find(s, index, of, m, b);
     bool done = m == RECENT  ? observe_front(s, index, of, found)
                 : m == DEEP  ? observe_deep(s, index, of, found, b)
                 : m == TIMED ? observe_timed(w, s, index, of, found, b)
+                : m == TTL   ? observe_ttl(w, s, index, of, found, b)
                              : true;
 
+    if (m == ASKED_TTL)
+        return is_found_alive(s, index, found, b);
     if (__builtin_expect(!done, false))
         insert_into_full(w, s, m, b);
     return found;

@@ -141,8 +141,6 @@ INLINED bool visit(weir_filter *w, struct slot_ref s, const enum mode m, struct 
 {
     bool found;
 
-    if (expires(m))
-        return visit_line(w, s, 0, NULL, m, b);
 #define VISIT(i)                                                                                   \
     const struct lines of = lines_of(b, i, (i) == b->floor);                                       \
     found = visit_line(w, s, i, &of, m, b);
@@ -218,8 +216,10 @@ INLINED uint32_t observe_mixed(const struct walk *t, size_t first, size_t n, con
 
     for (uint32_t i = 0; i < n; i++) {
         const struct slot_ref s = nth_slot_ref(&k, i, m);
-        uint32_t index = line_index(s.line);
 
+        if (m == TTL)
+            clean(t->w, s.line, t->b);
+        uint32_t index = line_index(s.line);
         if (!observes(m)) /* a damaged view contains any */
             index = index < LINE_WIDTHS ? index : LINE_WIDTHS - 1;
         cells_fetch(ahead[i]);
@@ -234,41 +234,20 @@ INLINED uint32_t observe_mixed(const struct walk *t, size_t first, size_t n, con
 }
 #endif
 
-/* Lines whose slots expire: of any widths, one after the other. */
-INLINED uint32_t observe_expiring(const struct walk *t, size_t first, size_t n, const enum mode m)
-{
-    const struct block k = block_at(t->ring, first);
-    uint8_t *const *ahead = t->ring->line + (first + AHEAD) % RING;
-    uint32_t seen = 0;
-
-#ifdef LINE_ANY_WIDTH
-    if (m == TTL && n == BLOCK)
-        return observe_expiring_block(t, first);
-#endif
-    for (uint32_t i = 0; i < n; i++) {
-        cells_fetch(ahead[i]);
-        cells_fetch_near(k.line[i + NEAR]);
-        seen |= (uint32_t)visit_one(t->w, nth_slot_ref(&k, i, m), m, t->b) << i;
-    }
-    return seen;
-}
-
 INLINED uint32_t observe_block(const struct walk *t, size_t first, size_t n, const enum mode m)
 {
     const uint32_t floor = t->b->floor;
     uint32_t seen;
 
 #define SHOW(i) seen = observe_uniform(t, first, n, i, true, m);
-    if (expires(m)) {
-        seen = observe_expiring(t, first, n, m);
-    } else if (is_timed(m)) {
+    if (is_timed(m) || expires(m)) {
         seen = observe_mixed(t, first, n, m);
     } else if (t->b->all_at_floor && 64 % line_width[floor] == 0) {
         LINE_BY_WIDTH(floor, SHOW)
 #ifdef LINE_ANY_WIDTH
     } else if (t->b->all_at_floor && m == RECENT) {
         LINE_BY_EACH_WIDTH(floor, SHOW)
-    } else if (t->b->all_at_floor && m == DEEP) {
+    } else if (t->b->all_at_floor && has_depth(m)) {
         SHOW(floor)
 #endif
     } else if (t->b->all_widest && floor != 0) {
@@ -296,6 +275,8 @@ INLINED bool one(weir_filter *w, const struct weir_key *key, const enum mode m)
     } else if (has_depth(m)) {
         s.depth = b.depth;
     }
+    if (m == TTL)
+        clean(w, s.line, &b);
     bool found = visit_one(w, s, m, &b);
     if (observes(m)) {
         w->observed++;

@@ -34,10 +34,14 @@ struct fetched {
 
 /* ---- looking for them ---- */
 
-INLINED void look_for_one(const struct block *k, uint32_t i, struct step *step,
-                          const struct batch_ctx *b, const enum mode m)
+INLINED void look_for_one(const struct walk *w, const struct block *k, uint32_t i,
+                          struct step *step, const enum mode m)
 {
-    const uint8_t *line = k->line[i];
+    const struct batch_ctx *b = w->b;
+    uint8_t *line = k->line[i];
+
+    if (m == TTL)
+        clean(w->w, line, b);
     uint64_t tail = bits_load64(line + 56), index = tail >> 56;
 
     if (!observes(m))
@@ -45,24 +49,26 @@ INLINED void look_for_one(const struct block *k, uint32_t i, struct step *step,
     const struct line_place *t = &line_place[index];
     step->tail[i] = tail;
     line_store_equal((struct line_zeros){step->even + i, step->odd + i}, line, t, k->print[i]);
-    if (m == DEEP)
+    if (has_depth(m))
         line_store_empty((struct line_zeros){step->even_empty + i, step->odd_empty + i}, line, t);
     else if (m == TIMED)
         step->last[i] = bits_load64(line + b->any.last_byte[index]);
 }
 
-INLINED void look_for(const struct block *k, struct step *step, const struct batch_ctx *b,
+INLINED void look_for(const struct walk *w, const struct block *k, struct step *step,
                       struct fetched f, const enum mode m)
 {
+    const struct batch_ctx *b = w->b;
+
 #pragma GCC unroll 1
     for (uint32_t i = 0; i < STEP; i += 2) {
         cells_fetch(f.ahead[i]);
         cells_fetch_near(f.soon[i]);
-        look_for_one(k, i, step, b, m);
+        look_for_one(w, k, i, step, m);
         if (!observes(m))
             cells_fetch(f.ahead[i + 1]);
         cells_fetch_near(f.soon[i + 1]);
-        look_for_one(k, i + 1, step, b, m);
+        look_for_one(w, k, i + 1, step, m);
     }
     for (uint32_t i = 0; m == RECENT && !b->any.edge_in_tail && i < STEP; i++) /* rare */
         step->last[i] = bits_load64(k->line[i] + b->any.last_byte[line_index(k->line[i])]);
@@ -70,12 +76,28 @@ INLINED void look_for(const struct block *k, struct step *step, const struct bat
 
 /* ---- moving them ---- */
 
-INLINED void move_one(const struct block *k, uint32_t i, const struct step *step, const enum mode m)
+/* The codes of a line are moved, and the key's is inserted. */
+INLINED __m512i move_codes(__m512i line, const uint8_t *at, uint32_t i, const struct step *step,
+                           const struct batch_ctx *b)
+{
+    const uint32_t bits = b->clock.ttl->bits;
+    const uint64_t code =
+        code_kept(b, step->seen >> i & 1, code_at(at, bits, (uint32_t)step->code_first[i]),
+                  (uint32_t)step->code[i]);
+
+    return codes_moved(line, _mm512_set1_epi64(bits), &step->code_first[i], &step->code_last[i],
+                       &step->code_end[i], &code);
+}
+
+INLINED void move_one(const struct block *k, uint32_t i, const struct step *step,
+                      const struct batch_ctx *b, const enum mode m)
 {
     uint8_t *line = k->line[i];
     __m512i old = line_register(line), after = line_beyond_at(&step->after[i]);
     __m512i bits = line_word_at(&step->bits[i]), prints = line_word_at(&k->print[i]);
 
+    if (m == TTL)
+        old = move_codes(old, line, i, step, b);
     if (is_timed(m))
         _mm512_storeu_si512(step->out[i],
                             line_renewed(old, bits, LINE_ROOM_WINDOW, prints,
@@ -88,15 +110,15 @@ INLINED void move_one(const struct block *k, uint32_t i, const struct step *step
 }
 
 INLINED void move_all(const struct block *k, const struct step *step, struct fetched f,
-                      const enum mode m)
+                      const struct batch_ctx *b, const enum mode m)
 {
 #pragma GCC unroll 1
     for (uint32_t i = 0; i < STEP; i += 4) {
-        move_one(k, i, step, m);
+        move_one(k, i, step, b, m);
         cells_fetch(f.ahead[i + 1]);
-        move_one(k, i + 1, step, m);
-        move_one(k, i + 2, step, m);
-        move_one(k, i + 3, step, m);
+        move_one(k, i + 1, step, b, m);
+        move_one(k, i + 2, step, b, m);
+        move_one(k, i + 3, step, b, m);
     }
 }
 
@@ -148,7 +170,7 @@ INLINED uint32_t observe_step(const struct walk *t, const struct block *whole, u
 
     late.n = 0;
     step.seen = step.above = step.cut = 0;
-    look_for(&k, &step, t->b, f, m);
+    look_for(t, &k, &step, f, m);
     step.again = lines_again(k.line);
     for (uint32_t i = 0; i < STEP; i += 8) {
         cells_fetch(f.ahead[i + 3]);
@@ -156,7 +178,7 @@ INLINED uint32_t observe_step(const struct walk *t, const struct block *whole, u
         decide(t, &k, &step, i, &late, m);
     }
     note_widths(t->b, &step);
-    move_all(&k, &step, f, m);
+    move_all(&k, &step, f, t->b, m);
     if (late.n)
         observe_late(t, &k, &late, &step.seen, m);
     return step.seen;
@@ -174,7 +196,7 @@ INLINED uint32_t ask_block(const struct walk *t, size_t first, const enum mode m
     for (uint32_t i = 0; i < BLOCK / STEP; i++) {
         const struct block k = step_of(&whole, i * STEP);
 
-        look_for(&k, &step[i], t->b, fetched_by(t, first + i * STEP), m);
+        look_for(t, &k, &step[i], fetched_by(t, first + i * STEP), m);
     }
 #pragma GCC unroll 2
     for (uint32_t i = 0; i < BLOCK / STEP; i++) {
@@ -213,6 +235,8 @@ static __attribute__((noinline)) uint32_t observe_few(const struct walk *t, size
 
     for (uint32_t i = 0; i < n; i++) {
         cells_fetch(t->ring->line[(first + AHEAD + i) % RING]);
+        if (m == TTL)
+            clean(t->w, k.line[i], t->b);
         seen |= (uint32_t)visit_one(t->w, nth_slot_ref(&k, i, m), m, t->b) << i;
     }
     return seen;
@@ -220,133 +244,5 @@ static __attribute__((noinline)) uint32_t observe_few(const struct walk *t, size
 
 INLINED uint32_t observe_mixed(const struct walk *t, size_t first, size_t n, const enum mode m)
 {
-    return n < BLOCK ? observe_few(t, first, n, m) : observe_whole(t, first, m);
-}
-
-/* ---- lines whose slots expire ---- */
-
-_Static_assert(EXPIRY_STEP == STEP, "the keys of a step");
-
-/* As expiry_left(), of eight codes. */
-INLINED __m512i expiry_left_of(const struct expiry_clock *c, __m512i codes)
-{
-    const __m512i byte = all_of(255), one = all_of(1);
-    __m512i k = _mm512_and_si512(expiry_look_up(expiry_levels_of(c->ttl), codes), byte);
-    __m512i ahead = _mm512_and_si512(expiry_look_up(c->ahead, codes), byte);
-    __m512i below = _mm512_sub_epi64(_mm512_sllv_epi64(one, k), one);
-
-    return _mm512_sub_epi64(_mm512_sllv_epi64(_mm512_add_epi64(ahead, one), k),
-                            _mm512_and_si512(all_of(c->now), below));
-}
-
-/* The number of the highest slot of each set. */
-INLINED __m512i highest_slots(__m512i sets)
-{
-    return _mm512_sub_epi64(all_of(63), _mm512_lzcnt_epi64(sets));
-}
-
-/* The codes of these slots, which begin at a bit of their lines. */
-INLINED __m512i codes_at(uint8_t *const *line, __m512i bit, const struct ttl *t)
-{
-    __m512i byte = _mm512_min_epu64(_mm512_srli_epi64(bit, 3), all_of(LINE_BYTES - 8));
-    __m512i at = _mm512_add_epi64(_mm512_loadu_si512(line), byte);
-    __m512i words = _mm512_i64gather_epi64(at, NULL, 1);
-
-    return _mm512_and_si512(
-        _mm512_srlv_epi64(words, _mm512_sub_epi64(bit, _mm512_slli_epi64(byte, 3))),
-        all_of((1u << t->bits) - 1));
-}
-
-/* Decide for eight keys, from the i-th on, as observe_expiring_line() for one. Returns those that
- * are left to observe_ttl(). */
-INLINED __mmask8 decide_expiring(const struct walk *t, const struct block *k,
-                                 struct expiry_changes *x, uint32_t i, __mmask8 again)
-{
-    const struct batch_ctx *b = t->b;
-    const __m512i one = all_of(1), bits = all_of(b->clock.ttl->bits), room = all_of(LINE_ROOM_TTL);
-    __m512i index = _mm512_srli_epi64(_mm512_loadu_si512(x->tail + i), 56);
-    __m512i width = _mm512_srli_epi64(line_by_index32(line_forms, index), 16);
-    __m512i all = line_by_index(b->any.begins, index);
-    __m512i alive = _mm512_loadu_si512(x->alive + i), found = _mm512_loadu_si512(x->found + i);
-    __m512i depth = _mm512_cvtepu32_epi64(_mm256_loadu_si256((const __m256i *)(k->depth + i)));
-    __m512i empty = _mm512_andnot_si512(alive, all);
-    __mmask8 seen = _mm512_test_epi64_mask(found, found);
-
-    depth = _mm512_mask_srl_epi64(depth, seen, depth, line_count(b->up));
-    __m512i behind = _mm512_and_si512(empty, _mm512_sllv_epi64(all_of(UINT64_MAX), depth));
-    __m512i first = _mm512_mask_mov_epi64(behind, seen, found);
-    first = _mm512_and_si512(first, _mm512_sub_epi64(_mm512_setzero_si512(), first));
-    __m512i before = _mm512_mask_mov_epi64(all, _mm512_test_epi64_mask(empty, empty), empty);
-    __m512i from =
-        highest_slots(_mm512_mask_mov_epi64(before, _mm512_test_epi64_mask(first, first), first));
-    __m512i to = _mm512_min_epu64(depth, from);
-    __m512i begin = _mm512_mullo_epi16(to, width), end = _mm512_mullo_epi16(to, bits);
-    from = _mm512_add_epi64(from, one);
-    __m512i code_first = _mm512_sub_epi64(room, _mm512_mullo_epi16(from, bits));
-    end = _mm512_sub_epi64(room, end);
-    __m512i own = codes_at(k->line + i, code_first, b->clock.ttl);
-    __m512i code = _mm512_cvtepu8_epi64(_mm_loadl_epi64((const __m128i *)(k->code + i)));
-    __mmask8 later =
-        _mm512_cmpge_epu64_mask(expiry_left_of(&b->clock, own), expiry_left_of(&b->clock, code));
-    __mmask8 full = (__mmask8)~seen & _mm512_testn_epi64_mask(empty, empty);
-    __mmask8 late = again | _mm512_testn_epi64_mask(alive, alive) |
-                    (full & _mm512_cmpneq_epi64_mask(index, all_of(b->floor))) |
-                    _mm512_cmpeq_epi64_mask(code, all_of(NOT_KEPT));
-
-    code = _mm512_mask_mov_epi64(code, seen & (b->once ? 255 : later), own);
-    _mm512_storeu_si512(x->dead + i, empty);
-    _mm512_storeu_si512(x->begin + i, begin);
-    _mm512_storeu_si512(x->next + i, _mm512_add_epi64(begin, width));
-    _mm512_storeu_si512(x->after + i, _mm512_mullo_epi16(from, width));
-    _mm512_storeu_si512(x->width + i, width);
-    _mm512_storeu_si512(x->first + i, code_first);
-    _mm512_storeu_si512(x->last + i, _mm512_sub_epi64(end, bits));
-    _mm512_storeu_si512(x->end + i, end);
-    _mm512_storeu_si512(x->code + i, code);
-    t->w->reg[OVERFLOW] += (uint64_t)__builtin_popcount(full & (__mmask8)~late);
-    return late;
-}
-
-/* Observe sixteen keys in three stages, as above. */
-INLINED uint32_t observe_expiring_step(const struct walk *t, const struct block *whole,
-                                       uint32_t first, struct fetched f)
-{
-    const struct block k = step_of(whole, first);
-    const uint32_t again = lines_again(k.line);
-    struct expiry_changes x;
-    uint32_t late = 0, seen = 0;
-
-#pragma GCC unroll 1
-    for (uint32_t i = 0; i < STEP; i++) {
-        cells_fetch(f.ahead[i]);
-        cells_fetch_near(f.soon[i]);
-        x.tail[i] = bits_load64(k.line[i] + 56);
-        x.alive[i] = expiry_look(k.line[i], (uint32_t)(k.print[i] >> 32), t->b, &x.found[i]);
-        seen |= (uint32_t)(x.found[i] != 0) << i;
-    }
-    for (uint32_t i = 0; i < STEP; i += 8)
-        late |= (uint32_t)decide_expiring(t, &k, &x, i, (__mmask8)(again >> i)) << i;
-#pragma GCC unroll 1
-    for (uint32_t i = 0; i < STEP; i++)
-        if (__builtin_expect(!(late >> i & 1), true))
-            expiry_write(k.line[i], &k.print[i], &x, i, &t->b->clock);
-    for (; __builtin_expect(late != 0, false); late &= late - 1) {
-        uint32_t i = (uint32_t)__builtin_ctz(late);
-
-        seen &= ~(UINT32_C(1) << i);
-        seen |= (uint32_t)visit_one(t->w, nth_slot_ref(&k, i, TTL), TTL, t->b) << i;
-    }
-    return seen;
-}
-
-/* The keys of a whole block. */
-INLINED uint32_t observe_expiring_block(const struct walk *t, size_t first)
-{
-    const struct block k = block_at(t->ring, first);
-    uint32_t seen = 0;
-
-#pragma GCC unroll 1
-    for (uint32_t i = 0; i < BLOCK; i += STEP)
-        seen |= observe_expiring_step(t, &k, i, fetched_by(t, first + i)) << i;
-    return seen;
+    return n < BLOCK || m == ASKED_TTL ? observe_few(t, first, n, m) : observe_whole(t, first, m);
 }
