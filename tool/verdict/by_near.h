@@ -13,7 +13,7 @@ struct near_run {
     struct weir_near_options options; /* set by verdict_by_near() */
     struct weir_near_stats before;    /* when the run began */
     struct flood flood;
-    bool whole; /* records have no fields: warn if they are JSON */
+    bool whole;       /* records have no fields: warn if they are JSON */
     char config[120]; /* set by verdict_by_near(), for the state */
 };
 
