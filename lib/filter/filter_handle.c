@@ -182,6 +182,13 @@ static bool fits(const void *planned, const struct part_head *h)
     return h->words == words_of(&p->config, &p->shape) && h->cells == shape_bytes(&p->shape);
 }
 
+/* Before 1.0, lines with a window had another layout, and such filters fewer registers. */
+static bool is_outdated(const char *spec, const struct part_head *h)
+{
+    return strncmp(spec, "recent ", 7) == 0 && ((strstr(spec, " window=") && h->words == 2 + 3) ||
+                                                (strstr(spec, " span=") && h->words == 2 + 4));
+}
+
 static void load_words(struct handle *handle, const struct part_head *h)
 {
     weir_filter *w = (weir_filter *)handle;
@@ -231,6 +238,7 @@ const struct handle_kind filter_kind = {
     .state = offsetof(weir_filter, observed),
     .state_size = sizeof(weir_filter) - offsetof(weir_filter, observed),
     HANDLE_FUNCTIONS,
+    .is_outdated = is_outdated,
     .load_words = load_words,
     .is_possible = is_possible,
     .check_open = check_open,
