@@ -518,8 +518,10 @@ static bool check(const weir_filter *w)
 
 /* ---- observe and ask ---- */
 
-static const struct recent_paths *paths(void)
+static const struct recent_paths *paths(const weir_filter *w)
 {
+    if (has_window(&w->config) && processor_has_slow_pdep())
+        return &recent_paths_plain;
     return PROCESSOR_PATHS(recent_paths);
 }
 
@@ -533,45 +535,45 @@ static inline void fetch_line(const weir_filter *w, const struct weir_key *key)
 static bool observe(weir_filter *w, const struct weir_key *key)
 {
     fetch_line(w, key);
-    return paths()->observe(w, key);
+    return paths(w)->observe(w, key);
 }
 
 static void observe_many(weir_filter *w, const struct weir_key *keys, size_t n, uint8_t *verdicts)
 {
-    paths()->observe_many(w, &(struct picked){.keys = keys, .verdicts = verdicts, .n = n});
+    paths(w)->observe_many(w, &(struct picked){.keys = keys, .verdicts = verdicts, .n = n});
 }
 
 static bool locate(const weir_filter *w, const struct weir_key *keys, size_t n, uint64_t *slot_refs)
 {
-    return paths()->locate(w, keys, n, slot_refs);
+    return paths(w)->locate(w, keys, n, slot_refs);
 }
 
 static void observe_picked(weir_filter *w, const struct picked *p)
 {
-    paths()->observe_many(w, p);
+    paths(w)->observe_many(w, p);
 }
 
 static void observe_until(weir_filter *w, const struct weir_key *keys, const uint64_t *expires,
                           size_t n, uint8_t *verdicts)
 {
-    paths()->observe_many(
+    paths(w)->observe_many(
         w, &(struct picked){.keys = keys, .expires = expires, .verdicts = verdicts, .n = n});
 }
 
 static bool ask(const weir_filter *w, const struct weir_key *key)
 {
     fetch_line(w, key);
-    return paths()->ask(w, key);
+    return paths(w)->ask(w, key);
 }
 
 static void ask_many(const weir_filter *w, const struct weir_key *keys, size_t n, uint8_t *verdicts)
 {
-    paths()->ask_many(w, keys, n, verdicts);
+    paths(w)->ask_many(w, keys, n, verdicts);
 }
 
 static void prefetch_key(const weir_filter *w, struct weir_key key)
 {
-    paths()->prefetch(w, key);
+    paths(w)->prefetch(w, key);
 }
 
 const struct filter_ops filter_recent = {

@@ -15,15 +15,20 @@ struct step {
     uint64_t begin[STEP], next[STEP]; /* the bits of the line between which the print goes; */
     uint64_t after[STEP];             /* from here on it stays */
     uint64_t bits[STEP];              /* the width of its slots */
-    /* with ttl=, codes between the bits first and last move, and the key's goes between last and
-     * end */
-    uint64_t code_first[STEP], code_last[STEP], code_end[STEP], code[STEP];
-    /* with a window: its map, and from find_ends() on as in window_now(); later the aged one */
-    uint64_t map[STEP], age[STEP], map_end[STEP];
-    uint64_t live[STEP];       /* where the slots in the window end, */
-    uint64_t slot[STEP];       /* which one moves, */
-    uint64_t end[STEP];        /* the last two bytes of the result, */
-    uint8_t *out[STEP];        /* and where it is written to */
+    union {
+        struct { /* with ttl=: codes between the bits first and last move, and the key's goes
+                  * between last and end */
+            uint64_t code_first[STEP], code_last[STEP], code_end[STEP], code[STEP];
+        };
+        struct {                /* with a window: */
+            uint64_t map[STEP]; /* its map; from find_ends() on as in window_now(), with its */
+            uint64_t age[STEP], map_end[STEP]; /* age and end; from decide() on the aged map */
+            uint64_t live[STEP];               /* where the slots in the window end, */
+            uint64_t slot[STEP];               /* which one moves, */
+            uint64_t end[STEP];                /* the last two bytes of the result, */
+            uint8_t *out[STEP];                /* and where it is written to */
+        };
+    };
     uint32_t seen, above, cut; /* bit i for key i: found; its line is above the floor; it was cut */
 };
 

@@ -31,7 +31,8 @@
 
 /* A map one bit up, with a boundary before all slots and one behind them; XORed, because maps are
  * stored inverted. */
-#define MAP_FRAME (MAP_EMPTY << 1 | 1 | UINT64_C(1) << 63)
+#define TOP_BIT (UINT64_C(1) << 63)
+#define MAP_FRAME (MAP_EMPTY << 1 | 1 | TOP_BIT)
 
 /* ---- the end of a line ---- */
 
@@ -71,7 +72,8 @@ INLINED void window_write(uint8_t *line, uint64_t map, uint64_t now, uint64_t in
 
 /* ---- the map ---- */
 
-/* The k-th one of a word, from 0 on, as one bit. If there is none, any bit or 0. */
+/* The k-th one of a word, from 0 on, as one bit. If there is none, any bit or 0. On processors with
+ * a slow pdep, recent.c selects the path of plain C. */
 INLINED uint64_t nth_one(uint64_t word, uint32_t k)
 {
 #ifdef __BMI2__
@@ -80,17 +82,16 @@ INLINED uint64_t nth_one(uint64_t word, uint32_t k)
     const uint64_t ones = UINT64_MAX / 255, tops = ones << 7;
     uint64_t sums = word - (word >> 1 & ones * 0x55);
 
-    /* byte i: how many ones are in bytes 0 to i. Those with at most k come before it. */
+    /* byte i: how many ones are in bytes 0 to i. Those with at most k come before the k-th one. */
     sums = (sums & ones * 0x33) + (sums >> 2 & ones * 0x33);
     sums = ((sums + (sums >> 4)) & ones * 0x0f) * ones;
-    uint32_t byte = (uint32_t)(((((k * ones | tops) - sums) & tops) >> 7) * ones >> 56) * 8 & 63;
+    uint32_t byte = (uint32_t)(((((k * ones | tops) - sums) & tops) >> 7) * ones >> 53) & 56;
     k -= sums << 8 >> byte & 255;
 
-    /* byte i: the same of the bits of this byte */
-    uint64_t bits = (word >> byte & 255) * ones & UINT64_C(0x8040201008040201);
-    sums = ((bits + ones * 0x7f) >> 7 & ones) * ones;
-    uint64_t bit = ((((k * ones | tops) - sums) & tops) >> 7) * ones >> 56;
-    return UINT64_C(1) << ((byte + bit) & 63);
+    /* the same for the first seven bits of its byte, which are spread into seven bytes */
+    sums = ((word >> byte & 127) * UINT64_C(0x2040810204081) & ones) * ones;
+    uint32_t bit = (uint32_t)(((((k * ones | tops) - sums) & tops >> 8) >> 7) * ones >> 56);
+    return UINT64_C(1) << byte << bit;
 #endif
 }
 
@@ -102,8 +103,8 @@ INLINED uint32_t line_age(uint64_t epoch, const uint8_t *line)
     return age <= PARTS ? age : PARTS + 1;
 }
 
-/* A line's map at a later time, and how many slots are within the window then; at least as many as
- * are in use. */
+/* A line's map at a later time, and how many slots are within the window then; more than there are
+ * if no time has passed. */
 struct window_now {
     uint64_t map;
     uint32_t live;
@@ -118,7 +119,7 @@ INLINED struct window_now window_now(const uint8_t *line, uint64_t epoch)
 
     return (struct window_now){
         ((map & (end - 1)) << age | ((UINT64_C(1) << age) - 1)) >> 1,
-        (uint32_t)__builtin_ctzll(end) + age - (PARTS + 1),
+        (uint32_t)__builtin_ctzll(end | TOP_BIT) + age - (PARTS + 1),
     };
 }
 
@@ -128,10 +129,10 @@ INLINED uint64_t map_moved(uint64_t map, uint32_t slot)
     return map + (map & (nth_one(~map, slot) - 1));
 }
 
-/* How many parts before the line's clock a slot was observed. */
+/* How many parts before the line's clock a slot was observed; in a damaged line, any number. */
 static inline uint32_t map_part(uint64_t map, uint32_t slot)
 {
-    return (uint32_t)__builtin_ctzll(nth_one(~map, slot)) - slot;
+    return (uint32_t)__builtin_ctzll(nth_one(~map, slot) | TOP_BIT) - slot;
 }
 
 /* The map of n slots in these parts, which ascend. */
