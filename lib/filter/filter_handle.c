@@ -182,11 +182,11 @@ static bool fits(const void *planned, const struct part_head *h)
     return h->words == words_of(&p->config, &p->shape) && h->cells == shape_bytes(&p->shape);
 }
 
-/* Before 1.0, lines with a window had another layout, and such filters fewer registers. */
-static bool is_outdated(const char *spec, const struct part_head *h)
+static bool is_outdated(const void *planned, const struct part_head *h)
 {
-    return strncmp(spec, "recent ", 7) == 0 && ((strstr(spec, " window=") && h->words == 2 + 3) ||
-                                                (strstr(spec, " span=") && h->words == 2 + 4));
+    const struct config *c = &((const struct planned *)planned)->config;
+
+    return c->ops && c->ops->is_outdated && c->ops->is_outdated(c, h->words - 2);
 }
 
 static void load_words(struct handle *handle, const struct part_head *h)

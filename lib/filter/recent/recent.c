@@ -504,6 +504,12 @@ static bool check_cells(const weir_filter *w)
     return true;
 }
 
+/* Four parts made a window then, and there was no register LAYOUT. */
+static bool is_outdated(const struct config *c, uint32_t registers)
+{
+    return (c->window && registers == 3) || (c->span && registers == 4);
+}
+
 static bool check(const weir_filter *w)
 {
     if (has_ttl(&w->config))
@@ -604,6 +610,7 @@ const struct filter_ops filter_recent = {
     .merge = merge,
     .grow = grow,
     .unmergeable = unmergeable,
+    .is_outdated = is_outdated,
     .check = check,
     .check_cells = check_cells,
 };
