@@ -105,4 +105,22 @@ struct prediction {
 /* Set all members to unknown. */
 void prediction_clear(struct prediction *p);
 
+/* Keys with a TTL each (ttl=). All are new, and their TTLs are log-uniform over the range. */
+struct ttl_load {
+    double rate;                   /* keys per second; 0: as many as fit */
+    double ttl;                    /* of the keys that are followed, in milliseconds */
+    struct model_range importance; /* uniform; high is 0 if it is unknown */
+};
+
+#define TTL_GROUPS 4 /* importance classes in groups of equal size, ascending */
+
+struct ttl_prediction {
+    double rate, live, fpr;   /* live: keys in the filter that have not expired */
+    double kept_half, kept;   /* share not evicted at half of the TTL, and at the end of the time
+                               * for which a key is always seen unless evicted */
+    uint32_t groups;          /* 0 without importance */
+    double share[TTL_GROUPS]; /* of the keys */
+    double group_kept_half[TTL_GROUPS], group_kept[TTL_GROUPS];
+};
+
 #endif
