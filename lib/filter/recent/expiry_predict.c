@@ -23,8 +23,7 @@
 
 #define PROBES 8192
 #define WARM_UP 32   /* in arrivals per slot: eight times the mean life at the front; chosen */
-#define LOAD_MAX 100 /* times the rate that fits; more takes too long, and keeps next to nothing   \
-                      */
+#define LOAD_MAX 100 /* times the rate that fits; more would take too long */
 #define VALUES 65536 /* importances that are classified, to find the share of each class */
 
 struct ttl_line {
