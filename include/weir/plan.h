@@ -130,11 +130,11 @@ struct weir_ttl_prediction {
     double rate;               /* new keys per second */
     double live;               /* keys in the filter that have not expired */
     double fpr;                /* upper limit: of lines as narrow as they can become */
-    double seen_half, seen;    /* shares of all keys with the TTL */
     uint32_t groups; /* with importance: WEIR_TTL_GROUPS, each a quarter of the classes, the
                         least important first; without: 0 */
-    double group_share[WEIR_TTL_GROUPS];                                  /* of the keys */
-    double group_seen_half[WEIR_TTL_GROUPS], group_seen[WEIR_TTL_GROUPS]; /* NaN: no keys */
+    /* of all keys at [0], of group i at [i]; NaN: no keys */
+    double share[1 + WEIR_TTL_GROUPS]; /* of the keys */
+    double seen_half[1 + WEIR_TTL_GROUPS], seen[1 + WEIR_TTL_GROUPS];
 };
 
 /* Predict the share of keys with a TTL of `ttl` milliseconds (0: the longest) that are remembered,

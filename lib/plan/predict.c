@@ -184,16 +184,6 @@ static enum weir_status check_ttl(const struct config *c, const struct stream_mo
                      NULL);
 }
 
-static void copy_groups(struct weir_ttl_prediction *to, const struct ttl_prediction *p)
-{
-    to->groups = p->groups;
-    for (uint32_t i = 0; i < TTL_GROUPS; i++) {
-        to->group_share[i] = p->share[i];
-        to->group_seen_half[i] = or_false_positive(p->group_kept_half[i], p->fpr);
-        to->group_seen[i] = or_false_positive(p->group_kept[i], p->fpr);
-    }
-}
-
 enum weir_status weir_predict_ttl(struct weir_ttl_prediction *out, size_t size, const char *filter,
                                   const struct weir_stream *s, double rate, double ttl,
                                   struct weir_error *error)
@@ -231,9 +221,12 @@ enum weir_status weir_predict_ttl(struct weir_ttl_prediction *out, size_t size, 
     known.rate = p.rate;
     known.live = p.live;
     known.fpr = p.fpr;
-    known.seen_half = or_false_positive(p.kept_half, p.fpr);
-    known.seen = or_false_positive(p.kept, p.fpr);
-    copy_groups(&known, &p);
+    known.groups = p.groups;
+    for (uint32_t i = 0; i <= TTL_GROUPS; i++) {
+        known.share[i] = p.share[i];
+        known.seen_half[i] = or_false_positive(p.kept_half[i], p.fpr);
+        known.seen[i] = or_false_positive(p.kept[i], p.fpr);
+    }
     caller_struct_return(out, size, &known, sizeof known);
     return WEIR_OK;
 }

@@ -114,13 +114,13 @@ struct ttl_load {
 
 #define TTL_GROUPS 4 /* importance classes in groups of equal size, ascending */
 
+/* Of all keys at [0], of group i at [i]. */
 struct ttl_prediction {
-    double rate, live, fpr;   /* live: keys in the filter that have not expired */
-    double kept_half, kept;   /* share not evicted at half of the TTL, and at the end of the time
-                               * for which a key is always seen unless evicted */
-    uint32_t groups;          /* 0 without importance */
-    double share[TTL_GROUPS]; /* of the keys */
-    double group_kept_half[TTL_GROUPS], group_kept[TTL_GROUPS];
+    double rate, live, fpr; /* live: keys in the filter that have not expired */
+    uint32_t groups;        /* 0 without importance */
+    double share[1 + TTL_GROUPS];
+    double kept_half[1 + TTL_GROUPS]; /* share not evicted at half of the TTL, */
+    double kept[1 + TTL_GROUPS];      /* and while keys are always seen unless evicted */
 };
 
 #endif

@@ -123,11 +123,10 @@ static bool agrees(const char *what, double ttl, double said, double came, doubl
 static bool compare_probes(const struct probes *p, const struct weir_ttl_prediction *said)
 {
     static const char *const ages[] = {"half", "end"};
-    const double all[] = {said->seen_half, said->seen};
     bool ok = true;
 
     for (int i = 0; i < 2; i++) {
-        const double *of_groups = i == 0 ? said->group_seen_half : said->group_seen;
+        const double *share = i == 0 ? said->seen_half : said->seen;
         uint64_t n = 0, seen = 0;
 
         for (uint32_t g = 0; g < WEIR_TTL_GROUPS; g++) {
@@ -139,10 +138,10 @@ static bool compare_probes(const struct probes *p, const struct weir_ttl_predict
             if (g >= said->groups)
                 continue;
             snprintf(what, sizeof what, "group %u, %s", g + 1, ages[i]);
-            ok &= agrees(what, (double)p->ttl, of_groups[g], (double)p->seen[i][g] / of,
+            ok &= agrees(what, (double)p->ttl, share[g + 1], (double)p->seen[i][g] / of,
                          GROUP_TOLERANCE);
         }
-        ok &= agrees(ages[i], (double)p->ttl, all[i], (double)seen / (double)n, TOLERANCE);
+        ok &= agrees(ages[i], (double)p->ttl, share[0], (double)seen / (double)n, TOLERANCE);
     }
     return ok;
 }

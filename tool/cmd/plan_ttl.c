@@ -14,9 +14,8 @@
 
 struct ttl_row {
     char name[64];
-    const char *settings;
+    const char *settings, *importance;
     struct shown ttl;
-    char importance[24];
     double ttl_seconds, share, seen_half, seen;
     struct weir_ttl_prediction p;
 };
@@ -76,36 +75,25 @@ static bool write_spec(const struct options *o, char spec[SPEC_MAX])
 
 /* ---- predictions ---- */
 
-static struct ttl_row *add_row(struct ttl_plan *t, const struct weir_ttl_prediction *p,
-                               double milliseconds)
-{
-    struct ttl_row *row = &t->row[t->rows++];
-    size_t name = strcspn(p->config, " ");
-
-    *row = (struct ttl_row){.p = *p, .ttl_seconds = milliseconds / 1000, .share = 1};
-    row->seen_half = p->seen_half;
-    row->seen = p->seen;
-    row->ttl = show_duration(row->ttl_seconds);
-    snprintf(row->name, sizeof row->name, "%.*s", (int)name, p->config);
-    row->settings = strchr(row->p.config + name + 1, ' '); /* after memory= */
-    row->settings = row->settings ? row->settings + 1 : NULL;
-    return row;
-}
-
 static void add_rows(struct ttl_plan *t, const struct weir_ttl_prediction *p, double milliseconds)
 {
-    static const char *const names[WEIR_TTL_GROUPS] = {"lowest quarter", "second quarter",
-                                                       "third quarter", "highest quarter"};
+    static const char *const names[1 + WEIR_TTL_GROUPS] = {NULL, "lowest quarter", "second quarter",
+                                                           "third quarter", "highest quarter"};
+    const size_t name = strcspn(p->config, " ");
 
-    add_row(t, p, milliseconds);
-    for (uint32_t i = 0; i < p->groups; i++) {
-        if (p->group_share[i] == 0)
+    for (uint32_t i = 0; i <= p->groups; i++) {
+        if (p->share[i] == 0)
             continue;
-        struct ttl_row *row = add_row(t, p, milliseconds);
-        snprintf(row->importance, sizeof row->importance, "%s", names[i]);
-        row->share = p->group_share[i];
-        row->seen_half = p->group_seen_half[i];
-        row->seen = p->group_seen[i];
+        struct ttl_row *row = &t->row[t->rows++];
+        *row =
+            (struct ttl_row){.p = *p, .importance = names[i], .ttl_seconds = milliseconds / 1000};
+        snprintf(row->name, sizeof row->name, "%.*s", (int)name, p->config);
+        row->settings = strchr(row->p.config + name + 1, ' '); /* after memory= */
+        row->settings = row->settings ? row->settings + 1 : NULL;
+        row->ttl = show_duration(row->ttl_seconds);
+        row->share = p->share[i];
+        row->seen_half = p->seen_half[i];
+        row->seen = p->seen[i];
     }
 }
 
@@ -142,7 +130,7 @@ static const struct table_column columns[] = {
     TABLE_REST(ttl_row, "fpr", RATE, p.fpr),
     TABLE_REST(ttl_row, "ttl_seconds", NUMBER, ttl_seconds),
     TABLE_COLUMN(ttl_row, "ttl", CHARS, ttl.text),
-    TABLE_COLUMN(ttl_row, "importance", CHARS, importance),
+    TABLE_COLUMN(ttl_row, "importance", TEXT, importance),
     TABLE_REST(ttl_row, "share", RATE, share),
     TABLE_COLUMN(ttl_row, "seen_half", RATE, seen_half),
     TABLE_COLUMN(ttl_row, "seen", RATE, seen),

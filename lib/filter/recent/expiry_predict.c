@@ -165,13 +165,11 @@ static double rate_that_fits(const struct config *c)
     return slots_load((uint32_t)c->slots) / (c->expire ? 1.25 * mean : mean);
 }
 
-static void add_group(struct ttl_prediction *p, uint32_t i, double share, double half, double kept)
+static void add(struct ttl_prediction *p, uint32_t i, double share, double half, double kept)
 {
     p->share[i] += share;
-    p->group_kept_half[i] += share * half;
-    p->group_kept[i] += share * kept;
-    p->kept_half += share * half;
-    p->kept += share * kept;
+    p->kept_half[i] += share * half;
+    p->kept[i] += share * kept;
 }
 
 bool expiry_predict(const struct config *c, const struct shape *s, const struct ttl_load *load,
@@ -205,13 +203,15 @@ bool expiry_predict(const struct config *c, const struct shape *s, const struct 
             half += evicted > ttl / 2;
             kept += evicted > last;
         }
-        if (probes > 0)
-            add_group(p, (l.slots - 1 - d) * TTL_GROUPS / l.slots, share[d], half / probes,
-                      kept / probes);
+        if (probes == 0)
+            continue;
+        add(p, 0, share[d], half / probes, kept / probes);
+        add(p, 1 + (l.slots - 1 - d) * TTL_GROUPS / l.slots, share[d], half / probes,
+            kept / probes);
     }
-    for (uint32_t i = 0; i < TTL_GROUPS; i++) { /* NAN if there are no such keys */
-        p->group_kept_half[i] /= p->share[i];
-        p->group_kept[i] /= p->share[i];
+    for (uint32_t i = 0; i <= TTL_GROUPS; i++) { /* NAN if there are no such keys */
+        p->kept_half[i] /= p->share[i];
+        p->kept[i] /= p->share[i];
     }
     p->live = lines * live / number;
     p->fpr = live / number * slots_error((uint32_t)c->width, 1);
