@@ -30,6 +30,14 @@ def test_dedup(options):
     assert with_four("dedup", *options, input=text).out == run("dedup", *options, input=text).out
 
 
+def test_dedup_exact(here):
+    """Tables fill up, so that runs are written and merged, and commits run in a thread."""
+    text = "\n".join(str(RNG.randrange(600_000)) for _ in range(500_000)) + "\n"
+    for options in ["--checkpoint", "20k"], []:
+        out = with_four("dedup", "--exact", "index", "-m", "16M", *options, input=text).lines
+        assert out == (list(dict.fromkeys(text.split())) if options else [])
+
+
 def test_dedup_with_state_and_checkpoints(here):
     for part in TEXT[:400000], TEXT[400000:]:
         with_four("dedup", "--state", "s", "--checkpoint", "20k", "-m", "256K", "--stats", "text", input=part)
