@@ -11,7 +11,7 @@
 
 struct mapped {
     struct mapped *_Atomic next; /* of those that are open */
-    char *data;          /* NULL if the file is empty */
+    char *data;                  /* NULL if the file is empty */
     size_t size;
     struct timespec written;
     volatile sig_atomic_t damaged; /* a page was missing, and read as zeros */

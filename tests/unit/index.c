@@ -358,8 +358,8 @@ static void after_a_kill_it_continues_from_the_last_commit(void **state)
 {
     struct model *m = new_model(4, 0);
     uint64_t done = 0, size;
-    atomic_uint *commits = mmap(NULL, sizeof *commits, PROT_READ | PROT_WRITE,
-                                MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    atomic_uint *commits =
+        mmap(NULL, sizeof *commits, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 
     for (size_t round = 0; round < sized(100); round++) {
         atomic_store(commits, 0);
