@@ -13,8 +13,6 @@
 #include <weir/near.h>
 
 #define PARTS 8
-#define MEMORY_AT 16 /* of the head: bytes of memory, which is allocated */
-#define MEMORY_ALLOWED (1 << 24)
 
 struct saved {
     uint8_t *data;
@@ -37,18 +35,6 @@ static struct saved save(const weir_near *n)
 
     require(weir_near_save_stream(n, append, &s, NULL) == WEIR_OK);
     return s;
-}
-
-/* A file of few texts may ask for any memory. That is no error, but exceeds the fuzzer's. */
-static bool asks_for_much(const uint8_t *data, size_t size)
-{
-    struct weir_part head;
-    uint64_t memory = 0;
-
-    if (weir_part_read(data, size, &head, sizeof head, NULL) == WEIR_OK &&
-        head.body_size >= MEMORY_AT + sizeof memory)
-        memcpy(&memory, (const uint8_t *)head.body + MEMORY_AT, sizeof memory);
-    return memory > MEMORY_ALLOWED && memory <= WEIR_NEAR_MEMORY_MAX;
 }
 
 /* Both give the same answers to texts that are parts of the input. */
@@ -92,8 +78,6 @@ static void try_file(const uint8_t *data, size_t size)
     struct weir_error error = {.status = WEIR_OK};
     weir_near *n;
 
-    if (asks_for_much(data, size))
-        return;
     enum weir_status status = weir_near_load_buffer(&n, data, size, &error);
     require((status == WEIR_OK) == (n != NULL) && (n || error.text[0]));
     if (n)

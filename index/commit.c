@@ -480,14 +480,21 @@ bool exact_commit(struct index *x, const void *note, size_t size)
         return false;
     if (x->log.pages > LOG_SPARSE * (x->active->limit / PAGE_KEYS + 1) && !index_freeze(x))
         return false;
+    atomic_store(&x->wants_commit, false);
     return prepare(x) && (x->committer.job.running || advance_commit(x));
+}
+
+void index_check_commit(struct index *x)
+{
+    uint64_t garbage = x->options.disk ? x->options.disk / 16 : (uint64_t)256 << 20;
+
+    atomic_store(&x->wants_commit, !x->next.queued && (x->garbage_bytes > garbage ||
+                                                       x->uncommitted > x->active->limit));
 }
 
 bool exact_wants_commit(const struct index *x)
 {
-    uint64_t garbage = x->options.disk ? x->options.disk / 16 : (uint64_t)256 << 20;
-
-    return !x->next.queued && (x->garbage_bytes > garbage || x->uncommitted > x->active->limit);
+    return atomic_load(&x->wants_commit);
 }
 
 const void *exact_note(const struct index *x, size_t *size)

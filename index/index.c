@@ -214,6 +214,7 @@ bool exact_observe(struct index *x, const struct weir_key *keys, const uint64_t 
             return false;
         i += part;
     }
+    index_check_commit(x);
     return true;
 }
 

@@ -61,7 +61,8 @@ bool exact_commit(struct index *x, const void *note, size_t size);
 /* Wait for the last commit. Returns false as exact_observe() does, if it failed. */
 bool exact_settle(struct index *x);
 
-/* Is a commit worthwhile, because files wait for deletion or many keys are not committed? */
+/* Is a commit worthwhile, because files wait for deletion or many keys are not committed? Any
+ * thread may call it. */
 bool exact_wants_commit(const struct index *x);
 
 /* The note of the last commit; size 0 if there was none. Valid until the next commit. */

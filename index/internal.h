@@ -83,6 +83,7 @@ struct index {
     struct file_name *garbage; /* files to delete after the next commit */
     uint32_t garbage_files;
     uint64_t garbage_bytes;
+    atomic_bool wants_commit; /* after the last keys that were observed */
     uint8_t *note;
     size_t note_size;
     struct index_figures figures;
@@ -131,6 +132,9 @@ void index_cancel(struct run_job *j);
 
 /* Start a log for the active table. */
 bool index_next_log(struct index *x);
+
+/* Set wants_commit. */
+void index_check_commit(struct index *x);
 
 /* If the commit under way is done, start the next one. */
 bool index_continue_commit(struct index *x);

@@ -38,6 +38,9 @@ static inline uint32_t near_used(const weir_near *n)
     return n->head < n->ring ? (uint32_t)n->head : n->ring;
 }
 
+/* Lines of a detector with this many bytes of memory. */
+uint64_t near_lines(uint64_t memory);
+
 /* Bins that are equal in two signatures; the Jaccard similarity that it indicates; and the number
  * that indicates at least this one. */
 int near_equal_bins(const uint64_t *a, const uint64_t *b);

@@ -103,6 +103,11 @@ enum weir_status near_fail(struct weir_error *error, enum weir_status status, co
     return status;
 }
 
+uint64_t near_lines(uint64_t memory)
+{
+    return memory / PER_TEXT * NEAR_BANDS * SPARE / LINE;
+}
+
 /* A detector without memory. */
 static weir_near *prepare(const struct weir_near_options *o)
 {
@@ -116,7 +121,7 @@ static weir_near *prepare(const struct weir_near_options *o)
     n->rows = rows_for(o->threshold);
     n->need = near_equal_needed(o->threshold);
     n->ring = (uint32_t)(o->memory / PER_TEXT);
-    n->lines = (uint32_t)((uint64_t)n->ring * NEAR_BANDS * SPARE / LINE);
+    n->lines = (uint32_t)near_lines(o->memory);
     n->positions = UINT32_MAX >> __builtin_clz(n->ring);
     return n;
 }

@@ -99,7 +99,10 @@ enum weir_status weir_near_save_stream(const weir_near *n, weir_sink sink, void 
     return s.status == WEIR_OK ? WEIR_OK : near_fail(error, s.status, "cannot write all bytes");
 }
 
-/* ---- load ---- */
+/* ---- load ----
+ *
+ * A saved detector has a bit per line, which limits the memory that a small forged file can
+ * request: 1,130 times its size. */
 
 struct loading {
     const uint8_t *data; /* of the parts that follow */
@@ -165,7 +168,7 @@ static bool read_head(struct loading *l, struct head *h)
     memcpy(h, l->piece, sizeof *h);
     l->left = 0;
     return h->order == BYTE_ORDER_MARK && h->shingle >= 1 && h->shingle <= WEIR_NEAR_SHINGLE_MAX &&
-           h->memory > 0 && h->threshold > 0;
+           h->memory > 0 && h->threshold > 0 && near_lines(h->memory) / 8 <= l->size;
 }
 
 enum weir_status weir_near_load_buffer(weir_near **out, const void *data, size_t size,

@@ -17,11 +17,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static struct mapped *all; /* files that are open; changed by one thread */
+/* Files that are open: changed by one thread, read by a handler in any thread. */
+static struct mapped *_Atomic all;
+static size_t page;
 
 static bool replace_page(struct mapped *m, const char *at)
 {
-    size_t page = (size_t)sysconf(_SC_PAGESIZE);
     size_t offset = (size_t)(at - m->data) / page * page;
 
     m->damaged = 1;
@@ -35,12 +36,13 @@ static void on_bus_error(int number, siginfo_t *info, void *context)
     int before = errno;
 
     (void)context;
-    for (struct mapped *m = all; m; m = m->next)
+    for (struct mapped *m = atomic_load(&all); m; m = atomic_load(&m->next))
         if (m->data && at >= m->data && at < m->data + m->size && replace_page(m, at)) {
             errno = before;
             return;
         }
-    signal(number, SIG_DFL); /* raise it again, which ends the process */
+    signal(number, SIG_DFL);
+    raise(number); /* ends the process, also if another one sent the signal */
 }
 
 static void catch_bus_errors(void)
@@ -73,17 +75,18 @@ const char *mapped_open(struct mapped *m, const char *path)
         m->data = NULL;
         return refuse(m, strerror(errno));
     }
-    m->next = all;
-    all = m;
+    page = (size_t)sysconf(_SC_PAGESIZE);
+    atomic_store(&m->next, atomic_load(&all));
+    atomic_store(&all, m);
     catch_bus_errors();
     return NULL;
 }
 
 void mapped_close(struct mapped *m)
 {
-    for (struct mapped **at = &all; *at; at = &(*at)->next)
+    for (struct mapped *_Atomic *at = &all; *at; at = &(*at)->next)
         if (*at == m) {
-            *at = m->next;
+            *at = atomic_load(&m->next);
             break;
         }
     if (m->data)

@@ -4,13 +4,14 @@
 #define WEIR_STORE_MAPPED_H
 
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <time.h>
 
 struct mapped {
-    struct mapped *next; /* of those that are open */
-    char *data;          /* NULL if the file is empty */
+    struct mapped *_Atomic next; /* of those that are open */
+    char *data;                  /* NULL if the file is empty */
     size_t size;
     struct timespec written;
     volatile sig_atomic_t damaged; /* a page was missing, and read as zeros */

@@ -131,7 +131,8 @@ WEIR_API void weir_near_count(weir_near *n, uint64_t records);
 WEIR_API WEIR_MUST_CHECK enum weir_status
 weir_near_save_stream(const weir_near *n, weir_sink sink, void *context, struct weir_error *error);
 
-/* Load the detector that data consists of. Untrusted data is safe.
+/* Load the detector that data consists of. Untrusted data is safe; the detector's memory is at most
+ * 1,130 times `size`.
  * Returns WEIR_OK. On failure *out is NULL.
  * Errors: WEIR_BAD_DATA, also for data of another byte order; WEIR_NO_MEMORY. */
 WEIR_API WEIR_MUST_CHECK enum weir_status

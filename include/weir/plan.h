@@ -117,6 +117,39 @@ WEIR_API enum weir_status weir_predict_gap(struct weir_gap_prediction *out, size
                                            const char *filter, const struct weir_stream *s,
                                            double gap, struct weir_error *error);
 
+/* What a filter with ttl= remembers if every arrival has a new key. TTLs are log-uniform over the
+ * range of ttl=: as many keys live 1 to 2 minutes as 2 to 4. Shares are of the keys with one TTL,
+ * which are reported as seen unless they were evicted: at half of the TTL, and at the end of the
+ * time for which a key is always seen unless evicted (3/4 of the TTL with expire=early, the TTL
+ * with expire=late). */
+#define WEIR_TTL_GROUPS 4
+struct weir_ttl_prediction {
+    char config[320]; /* as in struct weir_prediction */
+    uint64_t memory;
+    uint64_t ttl_min, ttl_max; /* the range of ttl=, in milliseconds */
+    double rate;               /* new keys per second */
+    double live;               /* keys in the filter that have not expired */
+    double fpr;                /* upper limit: of lines as narrow as they can become */
+    uint32_t groups; /* with importance: WEIR_TTL_GROUPS, each a quarter of the classes, the
+                        least important first; without: 0 */
+    /* of all keys at [0], of group i at [i]; NaN: no keys */
+    double share[1 + WEIR_TTL_GROUPS]; /* of the keys */
+    double seen_half[1 + WEIR_TTL_GROUPS], seen[1 + WEIR_TTL_GROUPS];
+};
+
+/* Predict the share of keys with a TTL of `ttl` milliseconds (0: the longest) that are remembered,
+ * in the steady state, at `rate` new keys per second. Rate 0: the rate at which at most about one
+ * key in a thousand is evicted before it expires. `s` is an endless stream of new keys, whose
+ * importances are independent of their TTLs; NULL: importance= is absent or percentile.
+ * Errors: as weir_predict(). WEIR_BAD_CONFIG also without ttl=, if ttl is outside the range, if
+ * rate is negative or more than 100 times the rate that fits, or if the importances are not known.
+ * WEIR_UNSUPPORTED also if the stream has an end or repeats.
+ * Cost: up to a second. Shares have a standard error of at most 0.6 percentage points, those of
+ * groups of 1.2. */
+WEIR_API enum weir_status weir_predict_ttl(struct weir_ttl_prediction *out, size_t size,
+                                           const char *filter, const struct weir_stream *s,
+                                           double rate, double ttl, struct weir_error *error);
+
 /* Compute a lower bound: the minimum false-negative rate of any filter with this many bits and
  * this false-positive rate, over this many keys of equal probability.
  * Returns the rate; NaN if it is undefined. */

@@ -148,6 +148,9 @@ struct filter_ops {
      * configuration is complete; all fields of p are NAN. */
     bool (*predict)(const struct config *c, const struct shape *s, const struct stream_model *m,
                     struct prediction *p);
+    /* With ttl=; or NULL. Returns false if there are far too many keys for its memory. */
+    bool (*predict_ttl)(const struct config *c, const struct shape *s, const struct ttl_load *load,
+                        struct ttl_prediction *p);
 };
 
 /* Bytes of a plane and of all planes, in memory and in files. */

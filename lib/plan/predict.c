@@ -1,5 +1,5 @@
-/* predict.c - predictions for a spec and a described stream: of a filter, of its misses by gap, and
- * of a screen. The models are in lib/theory. */
+/* predict.c - predictions for a spec and a described stream: of a filter, of its misses by gap, of
+ * its retention by TTL, and of a screen. The models are in lib/theory. */
 #include "plan/predict.h"
 
 #include <math.h>
@@ -145,6 +145,88 @@ enum weir_status weir_predict_gap(struct weir_gap_prediction *out, size_t size, 
     memcpy(known.class_share, p.class_share, sizeof known.class_share);
     for (uint32_t i = 0; i < MODEL_CLASSES; i++)
         known.class_missed[i] = chance(p.class_gap_missed[i]);
+    caller_struct_return(out, size, &known, sizeof known);
+    return WEIR_OK;
+}
+
+/* ---- retention by TTL ---- */
+
+/* A key that was evicted can be a false positive. */
+static double or_false_positive(double kept, double fpr)
+{
+    return kept + (1 - kept) * fpr;
+}
+
+static enum weir_status check_ttl(const struct config *c, const struct stream_model *m,
+                                  const struct ttl_load *load, struct weir_error *error)
+{
+    if (c->ttl.min == 0)
+        return error_say(error, WEIR_ERROR_INVALID_ARGUMENT,
+                         "TTLs are predicted for filters with ttl=, for example recent ttl=1m-2h",
+                         NULL);
+    if (!(load->rate >= 0) || isinf(load->rate))
+        return error_say(error, WEIR_ERROR_INVALID_ARGUMENT,
+                         "invalid rate; use new keys per second, or 0 for as many as fit", NULL);
+    if (load->ttl != 0 && !(load->ttl >= (double)c->ttl.min && load->ttl <= (double)c->ttl.max))
+        return error_say(error, WEIR_ERROR_INVALID_ARGUMENT,
+                         "invalid TTL; use one in the range of ttl=, in milliseconds", NULL);
+    if (m && (!isinf(m->n) || m->fresh < 1))
+        return error_say(error, WEIR_ERROR_NO_MODEL,
+                         "ttl= is predicted for endless streams of new keys; use 'endless' without "
+                         "n= and universe=",
+                         NULL);
+    if (load->importance.high > 0 || c->importance.mode == IMPORTANCE_NONE ||
+        c->importance.mode == IMPORTANCE_PERCENTILE)
+        return WEIR_OK;
+    return error_say(error, WEIR_ERROR_INVALID_ARGUMENT,
+                     "which importances do the keys have? Use the stream "
+                     "endless:importance=LO-HI, or importance=percentile",
+                     NULL);
+}
+
+enum weir_status weir_predict_ttl(struct weir_ttl_prediction *out, size_t size, const char *filter,
+                                  const struct weir_stream *s, double rate, double ttl,
+                                  struct weir_error *error)
+{
+    struct weir_ttl_prediction known = {.memory = 0};
+    struct ttl_load load = {.rate = rate, .ttl = ttl};
+    struct ttl_prediction p;
+    struct planned planned;
+    struct stream_model m;
+    enum weir_status status = WEIR_OK;
+    const struct config *c = &planned.config;
+
+    if (!spec_read(&filter_grammar, filter, &planned, error) ||
+        !filter_grammar.plan(&planned, error))
+        return WEIR_BAD_CONFIG;
+    if (s)
+        status = stream_model(s, &m, error);
+    if (status != WEIR_OK)
+        return status;
+    if (s && m.important)
+        load.importance = m.fresh_importance;
+    status = check_ttl(c, s ? &m : NULL, &load, error);
+    if (status != WEIR_OK)
+        return status;
+    if (load.ttl == 0)
+        load.ttl = (double)c->ttl.max;
+    if (!c->ops->predict_ttl(c, &planned.shape, &load, &p))
+        return error_say(error, WEIR_ERROR_INVALID_ARGUMENT,
+                         "the rate is more than 100 times the rate that fits; use more memory",
+                         NULL);
+    spec_describe(&filter_grammar, c, known.config, sizeof known.config);
+    known.memory = cells_size(planned.shape.cells * planned.shape.planes, planned.shape.width);
+    known.ttl_min = c->ttl.min;
+    known.ttl_max = c->ttl.max;
+    known.rate = p.rate;
+    known.live = p.live;
+    known.fpr = p.fpr;
+    known.groups = p.groups;
+    for (uint32_t i = 0; i <= TTL_GROUPS; i++) {
+        known.share[i] = p.share[i];
+        known.seen_half[i] = or_false_positive(p.kept_half[i], p.fpr);
+        known.seen[i] = or_false_positive(p.kept[i], p.fpr);
+    }
     caller_struct_return(out, size, &known, sizeof known);
     return WEIR_OK;
 }

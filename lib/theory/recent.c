@@ -36,7 +36,7 @@ static double at_least(uint32_t slots, double mean)
     return 1 - fewer;
 }
 
-double slots_lines(double keys, uint32_t slots)
+double slots_load(uint32_t slots)
 {
     double lo = 0, hi = slots;
 
@@ -48,7 +48,12 @@ double slots_lines(double keys, uint32_t slots)
         else
             hi = mean;
     }
-    return ceil(keys / lo);
+    return lo;
+}
+
+double slots_lines(double keys, uint32_t slots)
+{
+    return ceil(keys / slots_load(slots));
 }
 
 /* One line: tables of its error, fill and misses. */

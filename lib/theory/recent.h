@@ -22,6 +22,9 @@ double slots_error(uint32_t width, uint32_t n);
 /* The largest number of slots, up to `room`, that keeps within an error. */
 uint32_t slots_max(double error, uint32_t width, uint32_t room);
 
+/* The mean number of keys per line at which a line has no empty slot with probability 0.001. */
+double slots_load(uint32_t slots);
+
 /* The number of lines at which a key is evicted from its line by the next `keys` keys with
  * probability below 0.001. */
 double slots_lines(double keys, uint32_t slots);

@@ -105,4 +105,22 @@ struct prediction {
 /* Set all members to unknown. */
 void prediction_clear(struct prediction *p);
 
+/* Keys with a TTL each (ttl=). All are new, and their TTLs are log-uniform over the range. */
+struct ttl_load {
+    double rate;                   /* keys per second; 0: as many as fit */
+    double ttl;                    /* of the keys that are followed, in milliseconds */
+    struct model_range importance; /* uniform; high is 0 if it is unknown */
+};
+
+#define TTL_GROUPS 4 /* importance classes in groups of equal size, ascending */
+
+/* Of all keys at [0], of group i at [i]. */
+struct ttl_prediction {
+    double rate, live, fpr; /* live: keys in the filter that have not expired */
+    uint32_t groups;        /* 0 without importance */
+    double share[1 + TTL_GROUPS];
+    double kept_half[1 + TTL_GROUPS]; /* share not evicted at half of the TTL, */
+    double kept[1 + TTL_GROUPS];      /* and while keys are always seen unless evicted */
+};
+
 #endif

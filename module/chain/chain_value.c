@@ -271,7 +271,7 @@ static struct value *copy(const struct value *v)
 
     if (!c)
         return NULL;
-    *c = *from;
+    value_copy_structure(&c->is, v);
     c->n = 0;
     c->room = from->n;
     c->links = server_take(from->n * sizeof *c->links);

@@ -309,7 +309,7 @@ static struct value *copy(const struct value *v)
 
     if (!c)
         return NULL;
-    *c = *from;
+    value_copy_structure(&c->is, v);
     c->cells = NULL;
     if (from->s)
         c->s = weir_sketch_clone(from->s, NULL);

@@ -48,6 +48,10 @@ static void finish_merge(struct rm_ctx *ctx, struct rm_string **argv, int argc, 
     struct filter_value *f = o.value;
     weir_filter *result = j->result;
 
+    if (result && o.wrong) { /* a job or COPY that began meanwhile still reads it */
+        key_refuse(ctx, &o);
+        return;
+    }
     j->result = f && result ? f->w : NULL; /* to be freed */
     if (!result)
         reply_failure(ctx, &j->error);

@@ -236,6 +236,7 @@ typedef int (*rm_set_enum_call)(const char *name, int value, void *data, struct 
     CALL(struct rm_type *, ModuleTypeGetType, (struct rm_key *)) \
     CALL(void *, ModuleTypeGetValue, (struct rm_key *)) \
     CALL(int, ModuleTypeSetValue, (struct rm_key *, struct rm_type *, void *)) \
+    CALL(int, ModuleTypeReplaceValue, (struct rm_key *, struct rm_type *, void *, void **former)) \
     CALL(int, DeleteKey, (struct rm_key *)) \
     CALL(struct rm_blocked *, BlockClient, (struct rm_ctx *, rm_command_call reply, \
                               rm_command_call timeout, rm_free_call, long long milliseconds)) \

@@ -216,6 +216,12 @@ void value_release(struct value *v)
     v->family->free(v);
 }
 
+void value_copy_structure(struct value *to, const struct value *from)
+{
+    *to = (struct value){.family = from->family, .bytes = from->bytes};
+    memcpy(to + 1, from + 1, from->family->size - sizeof *to);
+}
+
 void value_lock(struct value *v)
 {
     atomic_fetch_add(&v->readers, 1);
@@ -295,9 +301,13 @@ void *key_value(struct rm_ctx *ctx, struct rm_string *name, enum command_keys us
 void value_put(struct rm_ctx *ctx, struct rm_string *name, struct value *v)
 {
     struct rm_key *key = rm.OpenKey(ctx, name, RM_READ | RM_WRITE);
+    void *former;
 
     value_changed(v);
-    rm.ModuleTypeSetValue(key, type_of(v->family), v);
+    if (rm.ModuleTypeReplaceValue(key, type_of(v->family), v, &former) == RM_OK)
+        value_release(former);
+    else
+        rm.ModuleTypeSetValue(key, type_of(v->family), v);
     rm.CloseKey(key);
 }
 

@@ -100,6 +100,10 @@ void value_changed(struct value *v);
 void value_hold(struct value *v);
 void value_release(struct value *v);
 
+/* For copy() of a family: copy the structure, without the numbers of `struct value` that the
+ * server's thread changes meanwhile. */
+void value_copy_structure(struct value *to, const struct value *from);
+
 /* A thread reads the value: commands from a master wait for value_unlock(). */
 void value_lock(struct value *v);
 void value_unlock(struct value *v);
@@ -127,7 +131,7 @@ int key_refuse(struct rm_ctx *ctx, const struct opened *o);
 void *key_value(struct rm_ctx *ctx, struct rm_string *name, enum command_keys use,
                 const struct family *family, const char *missing);
 
-/* Replace the value of a key; the old one is freed. */
+/* Replace the value of a key; the old one is freed. The TTL stays if both have the same type. */
 void value_put(struct rm_ctx *ctx, struct rm_string *name, struct value *v);
 
 /* Delete a key, and replicate that. */

@@ -316,8 +316,19 @@ WRONG = [
     (["-a", "blom"], "there is no filter 'blom'"),
     (["-a", "bloom", "-S", "decay=3"], "bloom has no parameter 'decay'"),
     (["-a", "recent", "-S", "span=1h", "-m", "1M"], "there is no model of recent"),
-    (["-S", "ttl=1m-2h"], "does not predict filters with ttl="),
-    (["-a", "recent", "-S", "ttl=1h", "-m", "1M"], "does not predict filters with ttl="),
+    (["--rate", "10k"], "--rate needs TTLs"),
+    (["-S", "ttl=1m-2h", "--rate", "0"], "--rate 0: invalid rate"),
+    (["-S", "ttl=1m-2h", "--rate", "10k/h"], "--rate 10k/h: invalid rate"),
+    (["-S", "ttl=1h", "-m", "64K", "--rate", "1G"], "more than 100 times the rate that fits"),
+    (["--screen", "dabf", "--members", "30%", "--stream", "zipf:n=1M,universe=10k", "--rate", "1"], "--rate"),
+    (["-S", "ttl=1m-2h", "--gap", "1k"], "cannot be combined with --count, --window, --gap and --fnr"),
+    (["-S", "ttl=1m-2h", "--window", "1M"], "cannot be combined with --count"),
+    (["-S", "ttl=2h-1m"], "ttl=2h-1m: invalid value"),
+    (["-S", "ttl=1h", "-a", "bloom"], "bloom has no parameter 'ttl'"),
+    (["-S", "ttl=1h", "-S", "importance=log"], "endless:importance=LO-HI"),
+    (["-S", "ttl=1h", "--stream", "zipf:n=1M,universe=10k"], "endless streams of new keys"),
+    (["-S", "ttl=1h", "--stream", "endless:universe=10k,fresh=10%"], "endless streams of new keys"),
+    (["-S", "ttl=1h", "--screen", "dabf", "--members", "30%"], "--stream"),
     (["-a", "bloom", "-e", "1%", "--fnr", "1%", "--stream", "endless:universe=1k,fresh=10%"],
      "does not keep these limits"),
 ]
@@ -326,6 +337,41 @@ WRONG = [
 @pytest.mark.parametrize("args,saying", WRONG, ids=[" ".join(a) for a, _ in WRONG])
 def test_wrong_calls_of_plan(args, saying):
     refused("plan", *args, saying=saying)
+
+
+# ---- retention by TTL ----
+
+def test_without_a_rate_almost_all_keys_with_ttls_fit():
+    """The rates are compared with filters in tests/comparisons/ttl_predictions.c."""
+    rows = plan("-m", "1M", "-e", "1%", "-S", "ttl=1m-2h")
+    assert [row["ttl_seconds"] for row in rows] == [60, pytest.approx(657.267), 7200]
+    assert all(row["algorithm"] == "recent" and row["seen"] > 0.995 for row in rows)
+    assert 0 < rows[0]["fpr"] < 0.01 and rows[0]["live"] < 2**20 / 64 * 27
+
+
+def test_a_higher_rate_evicts_more_keys_with_ttls():
+    few, many = (plan("-m", "1M", "-e", "1%", "-S", "ttl=1h", "--rate", rate)[0] for rate in ("100", "1k/s"))
+    assert few["rate"] == 100 and many["rate"] == 1000
+    assert few["seen"] > 0.99 and many["seen"] < 0.02 and many["fpr"] <= 0.01
+
+
+def test_important_keys_outlive_others_within_their_ttl():
+    rows = plan("-m", "1M", "-e", "1%", "-S", "ttl=1h", "-S", "importance=percentile", "--rate", "200")
+    assert [row["importance"] for row in rows] == [None, "lowest quarter", "second quarter", "third quarter",
+                                                   "highest quarter"]
+    seen = [row["seen"] for row in rows]
+    assert seen[1] < 0.3 < seen[0] < 0.9 < seen[4] and seen[1:] == sorted(seen[1:])
+    assert sum(row["share"] for row in rows[1:]) == pytest.approx(1, abs=1e-4)
+
+
+def test_quarters_of_importance_without_keys_are_omitted():
+    rows = plan("-m", "1M", "-S", "ttl=1h", "-S", "importance=log", "--stream", "endless:importance=1-100")
+    assert [row["importance"] for row in rows] == [None, "lowest quarter"]
+
+
+def test_the_ages_of_ttls_are_explained():
+    assert "at 3/4 of it (seen)" in run("plan", "-S", "ttl=1h").out.decode()
+    assert "at its end (seen)" in run("plan", "-S", "ttl=1h", "-S", "expire=late").out.decode()
 
 
 # ---- misses by gap ----

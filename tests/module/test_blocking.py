@@ -129,6 +129,35 @@ def test_others_may_read_but_not_change_the_keys(pair):
     assert alike(r, s, "a", "b")
 
 
+@pytest.mark.parametrize("family", ["filter", "counts"])
+def test_a_merge_ends_while_its_destination_is_copied(pair, family):
+    """The copies have the state before or after it. Producers and TTL of the destination stay."""
+    master, r, s = pair
+    for words in LARGE_KEYS[family]:
+        r(*words)
+    assert r("COPY", "a", "b") == 1
+    for key in "ab":
+        settled(r, *change(family, key))
+    if family == "filter":
+        r("WEIR.OBSERVE", "a", "ONCE", "producer", 7, "x")
+    r("EXPIRE", "a", 1000)
+    before = r("DEBUG", "DIGEST-VALUE", "a")
+    merging, copies = master.client(), []
+    assert merging("PING") == "PONG"  # otherwise the first COPY may precede the merge
+    merging.send("WEIR.MERGE" if family == "filter" else "CMS.MERGE", "a", 1, "b")
+    for i in range(8):
+        copies.append(f"copy{i}")
+        r("COPY", "a", copies[-1])
+        time.sleep(.01)
+    reply = merging.read()
+    assert reply == "OK" or reply.startswith("WEIRBUSY another command"), reply
+    assert r("TTL", "a") > 900 and s("TTL", "a") > 900
+    if family == "filter":
+        assert r("WEIR.INFO", "a", "producers") == 1
+    assert all(r("DEBUG", "DIGEST-VALUE", key) in (before, r("DEBUG", "DIGEST-VALUE", "a")) for key in copies)
+    assert alike(r, s, "a", "b", *copies)
+
+
 @pytest.mark.parametrize("meanwhile", [["DEL", "b"], ["DEL", "a"], ["FLUSHALL"], ["RENAME", "b", "c"], ["SET", "b", "x"],
                                        ["UNLINK", "b"]])
 def test_a_key_that_is_deleted_meanwhile(pair, meanwhile):
@@ -200,7 +229,8 @@ def test_copy_of_a_large_value(pair, family):
 
 
 @pytest.mark.parametrize("meanwhile", [["DEL", "a"], ["UNLINK", "b"], ["RENAME", "b", "a"], ["SET", "a", "x"], ["FLUSHALL"],
-                                       ["WEIR.OBSERVE", "a", "late"], ["WEIR.OBSERVE", "b", "late"], ["BGSAVE"]])
+                                       ["WEIR.OBSERVE", "a", "late"], ["WEIR.OBSERVE", "b", "late"], ["BGSAVE"],
+                                       ["EXPIREAT", "a", 1], ["COPY", "b", "a", "REPLACE"], ["COPY", "a", "b", "REPLACE"]])
 def test_commands_during_a_copy(pair, meanwhile):
     master, r, s = pair
     fill(r, "a", spec="recent memory=48M seed=1")
@@ -219,17 +249,64 @@ def test_commands_during_a_copy(pair, meanwhile):
         time.sleep(.02)
 
 
-def test_a_copy_is_saved_while_it_is_made(start):
+@pytest.mark.parametrize("saving, options", [
+    (["BGSAVE"], []), (["DEBUG", "RELOAD"], []), (["BGREWRITEAOF"], ["--appendonly", "yes", "--aof-use-rdb-preamble", "no"])],
+    ids=["rdb", "reload", "aof"])
+def test_a_copy_is_saved_while_it_is_made(start, saving, options):
+    server = start("LARGEST", "0", options=options)
+    r = server.client()
+    fill(r, "a", spec="bloom memory=48M seed=1")
+    before = r("DEBUG", "DIGEST-VALUE", "a")[0]
+    r.pipeline([["COPY", "a", "b"], ["DEL", "a"], saving])
+    while b"rdb_bgsave_in_progress:1" in r("INFO", "persistence") or b"aof_rewrite_in_progress:1" in r("INFO", "persistence"):
+        time.sleep(.05)
+    assert r("DEBUG", "DIGEST-VALUE", "b") == [before]
+    server.kill()
+    server.start()
+    assert server.client()("DEBUG", "DIGEST-VALUE", "b") == [before]
+
+
+def test_a_server_that_ends_during_a_copy(start):
     server = start("LARGEST", "0")
     r = server.client()
     fill(r, "a", spec="bloom memory=48M seed=1")
     before = r("DEBUG", "DIGEST-VALUE", "a")[0]
-    r.pipeline([["COPY", "a", "b"], ["DEL", "a"], ["BGSAVE"]])
-    while b"rdb_bgsave_in_progress:1" in r("INFO", "persistence"):
-        time.sleep(.05)
-    server.kill()
+    r.send("COPY", "a", "b")
+    r.send("SHUTDOWN", "SAVE")
+    assert server.process.wait() == 0
     server.start()
-    assert server.client()("DEBUG", "DIGEST-VALUE", "b") == [before]
+    assert server.client()("DEBUG", "DIGEST-VALUE", "a", "b") == [before] * 2
+
+
+def test_databases_are_swapped_and_a_replica_begins_during_a_copy(pair, start):
+    _, r, s = pair
+    replica = start("LARGEST", "0")
+    fill(r, "a", spec="bloom memory=48M seed=1")
+    before = r("DEBUG", "DIGEST-VALUE", "a")[0]
+    late = replica.client()
+    late("REPLICAOF", "127.0.0.1", pair[0].port)
+    copied, swapped, selected, *digests = r.pipeline(
+        [["COPY", "a", "b"], ["SWAPDB", 0, 1], ["SELECT", 1], ["DEBUG", "DIGEST-VALUE", "a", "b"]])
+    assert copied == 1 and digests == [[before] * 2]
+    while b"master_link_status:up" not in late("INFO", "replication"):
+        time.sleep(.02)
+    settled(r, "WEIR.OBSERVE", "a", "late")
+    r("WAIT", 2, 60000)
+    for client in s, late:
+        client("SELECT", 1)
+        assert alike(r, client, "a", "b")
+
+
+def test_transactions_and_scripts_copy_at_once(pair):
+    _, r, s = pair
+    fill(r, "a")
+    before = r("DEBUG", "DIGEST-VALUE", "a")[0]
+    asked = ["WEIR.ASK", "b", *items("a")]
+    *_, replies = r.pipeline([["MULTI"], ["COPY", "a", "b"], asked, ["DEBUG", "DIGEST-VALUE", "b"], ["DEL", "a"], ["EXEC"]])
+    assert replies == [1, [1] * 200, [before], 1]
+    assert r("EVAL", "return redis.call('COPY', KEYS[1], KEYS[2])", 2, "b", "a") == 1
+    assert alike(r, s, "a", "b")
+    assert r("DEBUG", "DIGEST-VALUE", "a", "b") == [before] * 2
 
 
 def test_multi_and_scripts(pair):

@@ -86,6 +86,16 @@ static int set_value(struct rm_key *key, struct rm_type *type, void *value)
     return RM_OK;
 }
 
+static int replace_value(struct rm_key *key, struct rm_type *type, void *value, void **former)
+{
+    assert(key->writable);
+    if (!key->at || key->at->type != type)
+        return RM_ERR;
+    *former = key->at->value;
+    key->at->value = value;
+    return RM_OK;
+}
+
 static int delete_key(struct rm_key *key)
 {
     assert(key->writable);
@@ -167,6 +177,7 @@ const struct stand_in_call stand_in_keys_calls[] = {
     STAND_IN_CALL(ModuleTypeGetType, type_at),
     STAND_IN_CALL(ModuleTypeGetValue, value_of),
     STAND_IN_CALL(ModuleTypeSetValue, set_value),
+    STAND_IN_CALL(ModuleTypeReplaceValue, replace_value),
     STAND_IN_CALL(DeleteKey, delete_key),
     STAND_IN_CALL(Replicate, replicate),
     STAND_IN_CALL(ReplicateVerbatim, stand_replicate_verbatim),

@@ -7,9 +7,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -350,13 +352,17 @@ static void what_is_not_committed_is_forgotten(void **state)
     free(committed);
 }
 
-/* A child observes batch after batch, and commits each with its number, until it is killed. */
+/* A child observes batch after batch, and commits each with its number, until it is killed; in
+ * every other round after a commit. */
 static void after_a_kill_it_continues_from_the_last_commit(void **state)
 {
     struct model *m = new_model(4, 0);
     uint64_t done = 0, size;
+    atomic_uint *commits =
+        mmap(NULL, sizeof *commits, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 
     for (size_t round = 0; round < sized(100); round++) {
+        atomic_store(commits, 0);
         pid_t child = fork();
 
         if (child == 0) {
@@ -367,8 +373,11 @@ static void after_a_kill_it_continues_from_the_last_commit(void **state)
                 observe(x, m, 200000, 0);
                 if (!commit(x, &b, sizeof b))
                     _exit(1);
+                atomic_fetch_add(commits, 1);
             }
         }
+        while (round % 2 == 0 && atomic_load(commits) == 0)
+            usleep(100);
         usleep((useconds_t)(mix(round) % 30000));
         kill(child, SIGKILL);
         waitpid(child, NULL, 0);
@@ -388,6 +397,7 @@ static void after_a_kill_it_continues_from_the_last_commit(void **state)
         exact_close(x);
     }
     assert_true(done > sized(100));
+    munmap(commits, sizeof *commits);
     free(m);
 }
 

@@ -527,6 +527,35 @@ static void forged_data_is_refused_or_usable(void **state)
     free(first.data);
 }
 
+/* A small file that requests 128 GiB is refused before memory is allocated, which would fail. An
+ * empty detector is the smallest file for its memory. */
+static void memory_is_limited_by_the_size_of_the_file(void **state)
+{
+    weir_near *n = open_near(64 << 20, 7), *loaded;
+    uint64_t memory[] = {64 << 20, 65 << 20, WEIR_NEAR_MEMORY_MAX};
+    struct saved first = {NULL, 0};
+    struct weir_part part;
+
+    assert_int_equal(weir_near_save_stream(n, collect, &first, NULL), WEIR_OK);
+    assert_int_equal(weir_part_read(first.data, first.size, &part, sizeof part, NULL), WEIR_OK);
+    for (size_t i = 0; i < sizeof memory / sizeof *memory; i++) {
+        struct saved s = {NULL, 0};
+        uint8_t body[256];
+
+        memcpy(body, part.body, part.body_size);
+        memcpy(body + 16, &memory[i], sizeof *memory);
+        assert_int_equal(weir_part_write(part.kind, body, part.body_size, collect, &s, NULL),
+                         WEIR_OK);
+        collect(&s, first.data + part.size, first.size - part.size);
+        loaded = load(s.data, s.size);
+        assert_int_equal(loaded != NULL, i == 0);
+        weir_near_close(loaded);
+        free(s.data);
+    }
+    weir_near_close(n);
+    free(first.data);
+}
+
 static void a_copy_continues_on_its_own(void **state)
 {
     static struct document d, e;
@@ -628,6 +657,7 @@ int main(void)
         cmocka_unit_test(the_oldest_texts_are_evicted),
         cmocka_unit_test(a_loaded_one_continues),
         cmocka_unit_test(forged_data_is_refused_or_usable),
+        cmocka_unit_test(memory_is_limited_by_the_size_of_the_file),
         cmocka_unit_test(a_copy_continues_on_its_own),
         cmocka_unit_test(structs_of_other_versions_are_accepted),
         cmocka_unit_test(options_out_of_range_are_refused),

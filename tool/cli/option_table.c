@@ -282,6 +282,7 @@ const struct option_row option_rows[] = {
     {"window", 0, "COUNT", TAKES_PLAN, "find filters that never miss a key of the latest COUNT records, and their memory", AT(plan.window)},
     {"count", 0, "N", TAKES_PLAN, "find filters that hold a set of N keys, and their memory", AT(plan.count)},
     {"gap", 0, "COUNT,...", TAKES_PLAN, "predict how often a key is missed whose previous record is this many records back", AT(plan.gap)},
+    {"rate", 0, "COUNT", TAKES_PLAN, "with -S ttl=: predict for this many new keys per second, e.g. 10k (default: as many as fit)", AT(plan.rate)},
     {"fnr", 0, "RATE", TAKES_PLAN, "limit the false-negative rate, e.g. 0.01, 1% (default: 5%)", RANGE(RATE, plan.fnr, ABOVE_0, 1), .expected = "a rate above 0: 0.05 or 5%"},
     {"fnr", 0, "RATE", TAKES_TRUTH, "with --report: limit the false-negative rate, e.g. 0.01, 1% (default: 5%)", RANGE(RATE, plan.fnr, ABOVE_0, 1), .expected = "a rate above 0: 0.05 or 5%"},
     {"format", 0, "text|tsv|json", TAKES_TRUTH | TAKES_PLAN | TAKES_INFO | TAKES_LIST | TAKES_SKETCH, "print text, tab-separated values or JSON (default: text)", WORD(format)},

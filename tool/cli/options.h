@@ -73,7 +73,7 @@ struct options {
     } count;
 
     struct plan_options { /* weir plan */
-        const char *stream, *window, *count, *gap, *members;
+        const char *stream, *window, *count, *gap, *members, *rate;
         double fnr; /* max false-negative rate; 0 if not given */
     } plan;
 

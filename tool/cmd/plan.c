@@ -281,10 +281,8 @@ int cmd_plan(struct options *o)
                     o->operand[0]);
     if (o->check.screen || o->plan.members)
         return plan_screen(o);
-    for (int i = 0; i < o->filter.sets; i++)
-        if (strncmp(o->filter.set[i], "ttl=", 4) == 0)
-            return fail("'weir plan' does not predict filters with ttl=; leave it out to predict "
-                        "the filter without TTLs, which has a fifth to three eighths more slots");
+    if (request_sets(&o->filter, "ttl") || o->plan.rate)
+        return plan_ttl(o);
     if (o->plan.gap)
         return plan_gap(o);
     p.p = malloc((FILTERS_MOST + 2) * sizeof *p.p);

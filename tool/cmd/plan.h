@@ -36,6 +36,9 @@ bool plan_print_table(const struct plan *p);
 /* weir plan --gap; the exit status. */
 int plan_gap(const struct options *o);
 
+/* weir plan -S ttl=; the exit status. */
+int plan_ttl(const struct options *o);
+
 /* weir plan --screen; the exit status. */
 int plan_screen(const struct options *o);
 

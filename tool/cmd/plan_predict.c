@@ -215,10 +215,10 @@ static bool check_screen_options(const struct options *o, double *members)
                       o->plan.members);
     if (!o->plan.stream)
         return reject("--screen needs --stream SPEC with n=, such as zipf:n=1M,universe=100k");
-    return !(o->plan.count || o->plan.window || o->plan.gap || o->plan.fnr > 0 ||
+    return !(o->plan.count || o->plan.window || o->plan.gap || o->plan.rate || o->plan.fnr > 0 ||
              o->filter.algorithm || o->filter.fpr) ||
-           reject("--screen predicts one screen as it is opened; -a, -e, --count, --window, --gap "
-                  "and --fnr are for filters");
+           reject("--screen predicts one screen as it is opened; -a, -e, --count, --window, --gap, "
+                  "--rate and --fnr are for filters");
 }
 
 static bool predict_screen(const struct options *o, double members, struct screen_plan *plan)

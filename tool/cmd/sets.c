@@ -185,10 +185,13 @@ bool keyset_build(const struct options *o, struct run *r, bool fixed, struct sha
         return open_filter(o, r->inputs, shards) &&
                run_filter(r, filtering, &o->filter, false) == EXIT_FINE;
     bool built = begin_fixed(o, &building, shards);
-    building.prefixes = prefixes;
-    r->verdict = verdict_by_builder(&building);
-    built = built && run(r, NULL) == EXIT_FINE &&
-            (r->save || (!signals_caught() && building_finish(&building)));
+
+    if (built) {
+        building.prefixes = prefixes;
+        r->verdict = verdict_by_builder(&building);
+        built = run(r, NULL) == EXIT_FINE &&
+                (r->save || (!signals_caught() && building_finish(&building)));
+    }
     building_close(&building);
     return built;
 }

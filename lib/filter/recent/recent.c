@@ -594,6 +594,7 @@ const struct filter_ops filter_recent = {
     .plan = plan,
     .error = error_now,
     .predict = predict,
+    .predict_ttl = expiry_predict,
     .fill = fill,
     .lost = lost,
     .observe = observe,

@@ -4,7 +4,7 @@
  *   recent_lines.h   what one key does to its line
  *   window.h         lines with a window (window=, span=)
  *   expiry.h         lines whose slots expire, each at a time of its own (ttl=); expiry.c,
- *                    and with AVX-512 expiry_avx512.h
+ *                    and with AVX-512 expiry_avx512.h; expiry_predict.c predicts them
  *   recent_paths.h   one key, and batches; compiled three times, with equal results, by
  *                    recent_plain.c (any processor), recent_avx2.c and recent_avx512.c
  *   recent_steps.h   AVX-512 only: sixteen keys of a batch at a time
@@ -101,6 +101,10 @@ void expiry_advance(weir_filter *w, uint64_t now);
 size_t expiry_stamp(weir_filter *w, const uint64_t *times, const uint64_t *ttls, size_t n,
                     uint64_t *expires);
 uint64_t expiry_of_longest(const weir_filter *w);
+
+/* What it remembers (expiry_predict.c). Returns false if there are far too many keys. */
+bool expiry_predict(const struct config *c, const struct shape *s, const struct ttl_load *load,
+                    struct ttl_prediction *p);
 
 /* Drop slots that are too old, and update the map. */
 void recent_age(const weir_filter *w, uint8_t *line);
