@@ -182,11 +182,12 @@ static bool fits(const void *planned, const struct part_head *h)
     return h->words == words_of(&p->config, &p->shape) && h->cells == shape_bytes(&p->shape);
 }
 
+/* The spec may be invalid: an old one may have more slots than fit into a line now. */
 static bool is_outdated(const void *planned, const struct part_head *h)
 {
     const struct config *c = &((const struct planned *)planned)->config;
 
-    return c->ops && c->ops->is_outdated && c->ops->is_outdated(c, h->words - 2);
+    return c->is.of && c->ops->is_outdated && c->ops->is_outdated(c, h->words - 2);
 }
 
 static void load_words(struct handle *handle, const struct part_head *h)

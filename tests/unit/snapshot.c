@@ -14,8 +14,8 @@ static const char contradicts[] = "the data is damaged: its head contradicts its
 
 static void with_every_filter(void (*check)(struct blob b))
 {
-    for (size_t i = 0; weir_algorithm_at(WEIR_KIND_FILTER, i); i++) {
-        weir_filter *w = golden_filter(weir_algorithm_at(WEIR_KIND_FILTER, i)->name);
+    for (size_t i = 0; golden_name(i); i++) {
+        weir_filter *w = golden_filter(golden_name(i));
         struct blob b = blob_of(w);
 
         check(b);
