@@ -73,7 +73,7 @@ static void tile(weir_filter *to, const weir_filter *from)
     for (uint32_t i = 0; i < from->shape.registers; i++)
         to->reg[i] =
             from->reg[i] < SLICES_MAX ? from->reg[i] : (uint64_t)((double)from->reg[i] * factor);
-    if (from->config.window && from->config.slots) /* lines contain the number of their quarter */
+    if (from->config.window && from->config.slots) /* lines contain the number of their part */
         memcpy(to->reg, (uint64_t[]){from->reg[0], 0, 0}, 3 * sizeof *to->reg);
     to->observed = (uint64_t)((double)from->observed * factor);
     to->seen = (uint64_t)((double)from->seen * factor);

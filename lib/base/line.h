@@ -147,12 +147,24 @@ static inline uint32_t line_unlike(uint32_t *values, uint32_t n, uint32_t bits,
     return kept;
 }
 
+/* The last two words of a line. */
+struct line_tail {
+    uint64_t low, high;
+};
+
+/* Their bits from `limit` on, without the width. */
+INLINED struct line_tail line_behind(const uint32_t limit)
+{
+    return limit < 448 ? (struct line_tail){UINT64_MAX << (limit - 384), UINT64_MAX >> 8}
+                       : (struct line_tail){0, UINT64_MAX << (limit - 448) & UINT64_MAX >> 8};
+}
+
 /* Pack n numbers into a line of this width, two at a time. values[n] is zero. The bits from `limit`
- * on (in the last eight bytes) are kept, except for the width. */
+ * on (in the last two words) are kept, except for the width. */
 static inline void line_pack(uint8_t *line, uint32_t index, const uint32_t *values, uint32_t n,
                              uint32_t limit)
 {
-    const uint64_t kept = UINT64_MAX << (limit - 448) & UINT64_MAX >> 8;
+    const struct line_tail kept = line_behind(limit);
     const uint32_t bits = line_width[index];
     uint64_t words[LINE_BYTES / 8] = {0}, now = 0;
     uint32_t at = 0, word = 0;
@@ -169,7 +181,8 @@ static inline void line_pack(uint8_t *line, uint32_t index, const uint32_t *valu
         }
     }
     words[word] = now;
-    words[7] |= (bits_load64(line + 56) & kept) | (uint64_t)index << 56;
+    words[6] |= bits_load64(line + 48) & kept.low;
+    words[7] |= (bits_load64(line + 56) & kept.high) | (uint64_t)index << 56;
     for (uint32_t i = 0; i < LINE_BYTES / 8; i++)
         bits_store64(line + 8 * i, words[i]);
 }

@@ -145,11 +145,13 @@ INLINED uint64_t line_empty(const uint8_t *line, uint32_t index, uint64_t set)
     return line_alike(line, index, set, _mm512_setzero_si512());
 }
 
-/* A mask of the bits of a line below `limit`, which lies in its last eight bytes. */
+/* A mask of the bits of a line below `limit`, which lies in its last two words. */
 INLINED __m512i line_limit(const uint32_t limit)
 {
-    return _mm512_set_epi64((long long)((UINT64_C(1) << (limit - 448)) - 1), -1, -1, -1, -1, -1, -1,
-                            -1);
+    const struct line_tail behind = line_behind(limit);
+
+    return _mm512_set_epi64((long long)(~behind.high & UINT64_MAX >> 8), (long long)~behind.low, -1,
+                            -1, -1, -1, -1, -1);
 }
 
 /* ---- moving ---- */
@@ -263,29 +265,26 @@ INLINED void line_move_from(uint8_t *line, uint32_t index, uint64_t slots, uint6
     _mm512_storeu_si512(line, line_moved_from(line_register(line), index, slots, to, print));
 }
 
-/* A line with a fingerprint in slot 0 and the slots behind the live ones cleared. `after`: the bits
- * after the last slot that moves. From bit `limit` on it becomes the word `tail`. */
-INLINED __m512i line_renewed(__m512i line, __m512i bits, const uint32_t limit, __m512i prints,
-                             __m512i dead, __m512i after, const uint64_t *tail)
+/* A line with a fingerprint in slot 0, and all bits behind the live slots cleared. `after`: the
+ * bits after the last slot that moves. */
+INLINED __m512i line_renewed(__m512i line, __m512i bits, __m512i prints, __m512i dead,
+                             __m512i after)
 {
-    __m512i kept_bits = line_limit(limit),
-            kept = _mm512_andnot_si512(dead, _mm512_and_si512(line, kept_bits));
-    __m512i moved = line_either(after, kept, line_shifted(kept, bits, prints));
+    __m512i kept = _mm512_andnot_si512(dead, line);
 
-    return line_either(kept_bits, moved, _mm512_maskz_mov_epi64(1 << 7, line_word_at(tail)));
+    return line_either(after, kept, line_shifted(kept, bits, prints));
 }
 
-/* line_to_front() in a line with a window. Slots from `live` on become empty, and the last bytes,
- * from bit `limit` on, become those of `tail`. */
-INLINED void line_renew(uint8_t *line, uint32_t index, const uint32_t limit, uint32_t live,
-                        uint64_t slots, uint32_t print, uint64_t tail)
+/* line_to_front() in a line with a window: all bits from slot `live` on become zero. */
+INLINED void line_renew(uint8_t *line, uint32_t index, uint32_t live, uint64_t slots,
+                        uint32_t print)
 {
     const struct line_spread *t = &line_spread[index];
     const uint64_t from = (uint64_t)__builtin_ctzll(slots);
 
-    _mm512_storeu_si512(line, line_renewed(line_register(line), line_bits(t), limit,
-                                           line_prints(t, print), line_beyond(live * t->bits),
-                                           line_beyond((from + 1) * t->bits), &tail));
+    _mm512_storeu_si512(line, line_renewed(line_register(line), line_bits(t), line_prints(t, print),
+                                           line_beyond(live * t->bits),
+                                           line_beyond((from + 1) * t->bits)));
 }
 
 #include "base/line_avx512_cut.h"

@@ -7,12 +7,12 @@
 #define WEIR_BASE_LINE_AVX512_CUT_H
 
 /* Store a truncated line: its new slots and the next index. Bits from `limit` on are kept. */
-INLINED void line_store_cut(uint8_t *line, uint32_t index, uint32_t limit, __m512i slots)
+INLINED void line_store_cut(uint8_t *line, uint32_t limit, __m512i slots)
 {
-    uint64_t tail = (bits_load64(line + 56) & UINT64_MAX >> 8) | (uint64_t)(index + 1) << 56;
+    __m512i next = _mm512_maskz_set1_epi64(1 << 7, INT64_C(1) << 56);
+    __m512i kept = _mm512_add_epi64(line_register(line), next);
 
-    _mm512_storeu_si512(line, line_either(line_limit(limit), slots,
-                                          _mm512_maskz_set1_epi64(1 << 7, (long long)tail)));
+    _mm512_storeu_si512(line, line_either(line_limit(limit), slots, kept));
 }
 
 INLINED __m128i line_count(uint32_t n)
@@ -68,7 +68,7 @@ INLINED bool line_cut_widest(uint8_t *line, uint32_t used, uint32_t limit)
 
     if (_mm512_mask_test_epi32_mask((__mmask16)((1u << used) - 1), before, before))
         return false;
-    line_store_cut(line, 0, limit,
+    line_store_cut(line, limit,
                    _mm512_maskz_permutexvar_epi8((UINT64_C(1) << 3 * used) - 1,
                                                  line_register(line_upper3), all));
     return true;
@@ -91,7 +91,7 @@ INLINED bool line_cut_wide(uint8_t *line, uint32_t index, uint32_t used, uint32_
     __m512i high = _mm512_set1_epi64((long long)(UINT64_MAX << (64 - bits)));
     first = line_either(high, first, _mm512_sll_epi64(first, line_count(32 - bits)));
     second = line_either(high, second, _mm512_sll_epi64(second, line_count(32 - bits)));
-    line_store_cut(line, index, limit,
+    line_store_cut(line, limit,
                    _mm512_permutex2var_epi8(first, line_register(line_packs[index - 1]), second));
     return true;
 }
@@ -225,7 +225,7 @@ static __attribute__((noinline)) uint32_t line_cut_bit(uint8_t *line, uint32_t i
     __m512i first = line_words(halves[0], bits), second = line_words(halves[1], bits);
     __m512i even = _mm512_permutex2var_epi8(first, line_register(j->even), second);
     __m512i odd = _mm512_permutex2var_epi8(first, line_register(j->odd), second);
-    line_store_cut(line, index, limit, _mm512_or_si512(even, odd));
+    line_store_cut(line, limit, _mm512_or_si512(even, odd));
     return used - (uint32_t)__builtin_popcountll(repeats);
 }
 

@@ -18,18 +18,8 @@
 
 #ifdef __AVX2__
 #define VECTOR 32 /* bytes */
-#define LAST_WORD(word)                                                                            \
-    (line_words)                                                                                   \
-    {                                                                                              \
-        0, 0, 0, word                                                                              \
-    }
 #else
 #define VECTOR 16
-#define LAST_WORD(word)                                                                            \
-    (line_words)                                                                                   \
-    {                                                                                              \
-        0, word                                                                                    \
-    }
 #endif
 #define VECTORS (LINE_BYTES / VECTOR) /* in a line */
 
@@ -316,19 +306,15 @@ INLINED void line_move_from(uint8_t *line, uint32_t index, uint64_t set, uint64_
     line_store(line, line_either(moved, prints, old));
 }
 
-/* line_to_front() in a line with a window: slots from `live` on become empty, and the last bytes,
- * from bit `limit` on, those of `tail`. */
-INLINED void line_renew(uint8_t *line, uint32_t index, uint32_t limit, uint32_t live, uint64_t set,
-                        uint32_t print, uint64_t tail)
+/* line_to_front() in a line with a window: all bits from slot `live` on become zero. */
+INLINED void line_renew(uint8_t *line, uint32_t index, uint32_t live, uint64_t set, uint32_t print)
 {
     const uint32_t bits = line_tables[index].bits;
     struct line_vectors all = line_load(line), kept = line_below(index, live * bits);
 
-    (void)limit; /* no slot extends beyond it */
     EACH_VECTOR all.v[i] &= kept.v[i];
     all = line_either(line_below(index, line_begin(index, set) + bits),
                       line_shifted(all, index, print), all);
-    all.v[VECTORS - 1] |= LAST_WORD(tail);
     line_store(line, all);
 }
 

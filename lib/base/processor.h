@@ -24,11 +24,22 @@ static inline bool processor_has_avx512(void)
            __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2");
 }
 
+/* Zen 1 and 2 take a hundred cycles and more for a pdep. */
+static inline bool processor_has_slow_pdep(void)
+{
+    return __builtin_cpu_is("amdfam17h");
+}
+
 /* The address of name_plain, name_avx2 or name_avx512, whichever is best. */
 #define PROCESSOR_PATHS(name)                                                                      \
     (processor_has_avx512() ? &name##_avx512 : processor_has_avx2() ? &name##_avx2 : &name##_plain)
 
 #else
+
+static inline bool processor_has_slow_pdep(void)
+{
+    return false;
+}
 
 #define PROCESSOR_PATHS(name) (&name##_plain)
 

@@ -135,7 +135,9 @@ struct filter_ops {
     void (*merge)(weir_filter *into, const weir_filter *from);
     void (*grow)(weir_filter *into, const weir_filter *from); /* into an empty one, of a multiple */
     const char *(*unmergeable)(
-        const struct config *c);               /* the reason, or NULL if it can be merged */
+        const struct config *c); /* the reason, or NULL if it can be merged */
+    /* Was a filter with so many registers saved before 1.0, and can no longer be read? Or NULL. */
+    bool (*is_outdated)(const struct config *c, uint32_t registers);
     bool (*check)(const weir_filter *w);       /* are loaded registers possible? */
     bool (*check_cells)(const weir_filter *w); /* are the loaded cells possible? Reads all cells. */
     const struct fixed_ops *fixed;             /* a filter that is only built, by builder.c */

@@ -182,6 +182,13 @@ static bool fits(const void *planned, const struct part_head *h)
     return h->words == words_of(&p->config, &p->shape) && h->cells == shape_bytes(&p->shape);
 }
 
+static bool is_outdated(const void *planned, const struct part_head *h)
+{
+    const struct config *c = &((const struct planned *)planned)->config;
+
+    return c->ops && c->ops->is_outdated && c->ops->is_outdated(c, h->words - 2);
+}
+
 static void load_words(struct handle *handle, const struct part_head *h)
 {
     weir_filter *w = (weir_filter *)handle;
@@ -231,6 +238,7 @@ const struct handle_kind filter_kind = {
     .state = offsetof(weir_filter, observed),
     .state_size = sizeof(weir_filter) - offsetof(weir_filter, observed),
     HANDLE_FUNCTIONS,
+    .is_outdated = is_outdated,
     .load_words = load_words,
     .is_possible = is_possible,
     .check_open = check_open,

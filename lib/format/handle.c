@@ -233,8 +233,12 @@ enum weir_status handle_plan_saved(const struct handle_kind *kind, const struct 
 
     if (h->kind != kind->parts[0] && h->kind != kind->parts[1])
         return bad(kind, WEIR_ERROR_WRONG_KIND, "this part is not a ", "", error);
-    if (!part_spec(h, text) || !spec_restore(kind->grammar, text, record) ||
-        (kind->is_part && !kind->is_part(record, h->kind)))
+    const bool is_text = part_spec(h, text),
+               is_own = is_text && spec_restore(kind->grammar, text, record);
+    if (is_text && kind->is_outdated && kind->is_outdated(record, h))
+        return bad(kind, WEIR_ERROR_OLD_FORMAT, "this ",
+                   " was written by a version before 1.0; build it again", error);
+    if (!is_own || (kind->is_part && !kind->is_part(record, h->kind)))
         return part_bad(error, WEIR_ERROR_BAD_DATA,
                         "the saved configuration is not one that this version of weir writes");
     if (!kind->fits(record, h))

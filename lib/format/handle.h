@@ -70,9 +70,10 @@ struct handle_kind {
     void (*save_words)(const struct handle *handle, struct part_head *h);
     void (*put)(const void *handle, struct part_writer *out);
 
-    /* Loading. Does a part have the kind (NULL: any) and the size of a record? load_words() reads
-     * the words; is_possible() checks words and data. load() replaces both, and the reading of the
-     * data, or is NULL. */
+    /* Loading. Was a part written before 1.0, and can no longer be read (NULL: never)? Does it have
+     * the kind (NULL: any) and the size of a record? load_words() reads the words; is_possible()
+     * checks words and data. load() replaces both, and the reading of the data, or is NULL. */
+    bool (*is_outdated)(const void *record, const struct part_head *h);
     bool (*is_part)(const void *record, uint32_t part);
     bool (*fits)(const void *record, const struct part_head *h);
     void (*load_words)(struct handle *handle, const struct part_head *h);

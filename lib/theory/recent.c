@@ -4,6 +4,7 @@
 
 #include <math.h>
 
+#define PARTS 16         /* of a window */
 #define EVICTED 0.001    /* maximum share of keys evicted within their window; chosen */
 #define KEYS_MAX 256     /* keys until a line is full */
 #define LOADS 2560       /* points of the table of misses, */
@@ -159,8 +160,8 @@ static double missed_after(void *context, double gap)
 
         missed = l->missed[i] + (at - i) * (l->missed[i + 1] - l->missed[i]);
     }
-    if (gap > l->f->window) { /* a key stays up to a quarter of a window longer */
-        double live = fmax(0, 1 - (gap / l->f->window - 1) * 4);
+    if (gap > l->f->window) { /* a key stays up to a part of a window longer */
+        double live = fmax(0, 1 - (gap / l->f->window - 1) * PARTS);
 
         missed = live * missed + (1 - live) * l->gone;
     }
@@ -172,16 +173,17 @@ static double missed_after(void *context, double gap)
 /* The latest arrivals whose keys a line holds at time t. */
 static double held_arrivals(const struct line *l, double t)
 {
-    return fmin(t, l->f->window * 1.125);
+    return fmin(t, l->f->window * (1 + 0.5 / PARTS));
 }
 
 /* Widths never grow again. After many windows a line has the width of its highest load so far,
- * which occurs at the end of a quarter of a window, but holds the mean number of keys. */
+ * which occurs at the end of a part of a window, but holds the mean number of keys. */
 static double error_after_windows(const struct line *l, double keys, double windows)
 {
     const struct slots *f = l->f;
     double slots = f->room[f->widths - 1], used = slots * mean_over_lines(l, l->used, keys);
-    double peak = model_distinct(l->m, f->window * 1.25) / f->lines, before = 0, error = 0;
+    double peak = model_distinct(l->m, f->window * (1 + 1.0 / PARTS)) / f->lines, before = 0,
+           error = 0;
 
     for (uint32_t i = 0; i < f->widths; i++) {
         double fits = 0, chance = exp(-peak);
@@ -201,7 +203,7 @@ static double error_at(const struct line *l, double t)
 {
     double keys = model_distinct(l->m, held_arrivals(l, t)) / l->f->lines;
 
-    if (t > l->f->window * 1.125) /* a sliding window counts as 1.5 independent ones: measured */
+    if (t > held_arrivals(l, t)) /* a sliding window counts as 1.5 independent ones: measured */
         return error_after_windows(l, keys, 1.5 * t / l->f->window);
     return mean_over_lines(l, l->error, keys);
 }

@@ -478,7 +478,7 @@ def test_lists_fit_80_columns():
 # ---- windows ----
 
 N = 1000
-LATE = {"recent": 1.25 * N + 20, "two-buffer": 2 * N + 20, "apbf": N + 16 * N / 10}  # apbf halves the remaining keys per slice
+LATE = {"recent": 17 / 16 * N + 20, "two-buffer": 2 * N + 20, "apbf": N + 16 * N / 10}  # apbf halves the remaining keys per slice
 
 
 def seen_after(filter, gap, filler, times=1):

@@ -12,7 +12,8 @@
 /* Lines that the filter's own file does not have. */
 static const struct {
     const char *name, *spec;
-} variants[] = {{"recent-ttl", "recent width=12 ttl=1s-128s importance=1-9"}};
+} variants[] = {{"recent-ttl", "recent width=12 ttl=1s-128s importance=1-9"},
+                {"recent-span", "recent width=12 span=60s"}};
 
 const char *golden_name(size_t i)
 {
@@ -33,7 +34,8 @@ static const char *spec_of(const char *name)
     return name;
 }
 
-/* With times, importance, and TTLs from half of the shortest to twice the longest. */
+/* With times, importance, and TTLs from half of the shortest to twice the longest, if the filter
+ * has them. */
 static void observe_stream(weir_filter *w, struct weir_key *keys)
 {
     for (uint64_t i = 0; i < STREAM; i++) {

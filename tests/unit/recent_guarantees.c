@@ -59,7 +59,7 @@ TEST(keys_within_the_window_are_seen)
         if (i % 997 == 0 && i > 3 * window) {
             for (uint64_t age = 0; age < window; age += 89)
                 assert_int_equal(weir_ask(w, numbered(w, i - age)), WEIR_SEEN);
-            for (uint64_t age = window + window / 4; age < 3 * window; age += 89)
+            for (uint64_t age = window + window / 16; age < 3 * window; age += 89)
                 late += weir_ask(w, numbered(w, i - age)) == WEIR_SEEN;
         }
     }
@@ -78,10 +78,10 @@ TEST(a_window_refuses_importance)
                                     "either by time or by importance");
 }
 
-TEST(a_line_unused_for_2_to_the_16_quarters_is_old)
+TEST(a_line_unused_for_2_to_the_16_parts_is_old)
 {
     weir_filter *w =
-        open_filter("recent memory=128 window=4 seed=5"); /* two lines; a quarter is one record */
+        open_filter("recent memory=128 window=16 seed=5"); /* two lines; a part is one record */
     struct weir_key here = {0, 1, 1, 0}, there = {UINT64_MAX, UINT64_MAX, 1, 0};
 
     weir_observe(w, here);

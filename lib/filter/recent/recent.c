@@ -14,10 +14,10 @@
  * occurred again. Importance sets the depth per key: the most important class enters at the front,
  * the least important at the end, where it is evicted first. A hit moves up to half that depth.
  *
- * Windows. Marks in the line record how many slots belong to the current and the three previous
- * quarters of the window (recent.h). Keys within the window are always seen unless their line
- * overflowed (counted); keys older than 1.25 windows never are. Lines are aged when they are
- * touched. With refresh=no a hit changes nothing, so a key's window begins when it is inserted.
+ * Windows. A line records in which sixteenth of the window each slot was observed (window.h). Keys
+ * within the window are always seen unless their line overflowed (counted); keys older than 1 1/16
+ * windows never are. Lines are aged when they are touched. With refresh=no a hit changes nothing,
+ * so a key's window begins when it is inserted.
  *
  * Cost: one cache line per key. Memory: log2(1/error) + 4.8 to 5.6 bits per remembered key
  * (docs/recent.md).
@@ -118,7 +118,7 @@ static bool plan(struct config *c, struct shape *s, struct weir_error *error)
         c->memory = config_memory(slots_lines((double)c->window, (uint32_t)c->slots), LINE_BITS);
     shape_planes(s, c, 1, 8);
     s->cells = s->cells / LINE_BYTES * LINE_BYTES;
-    s->registers = c->span ? 4 : c->window || has_ttl(c) ? 3 : 0;
+    s->registers = has_window(c) ? WINDOW_REGISTERS : has_ttl(c) ? 3 : 0;
     s->lines = 1;
     return true;
 }
@@ -156,7 +156,6 @@ static void read_line(struct line_list *list, const weir_filter *w, const uint8_
                       const struct expiry_clock *c)
 {
     const uint32_t index = line_index(line), slots = slots_of(w, line);
-    const uint64_t tail = bits_load64(line + 56);
 
     list->n = 0;
     for (uint32_t i = 0; i < slots; i++) {
@@ -169,8 +168,8 @@ static void read_line(struct line_list *list, const weir_filter *w, const uint8_
             if (!expiry_is_alive(c, extra, expiry_line_clock(line, w->reg[EPOCH])))
                 continue;
         } else if (has_window(&w->config)) {
-            extra = line_part(line, i) + line_age(w->reg[EPOCH], tail);
-            if (extra > QUARTERS)
+            extra = map_part(line_map(line), i) + line_age(w->reg[EPOCH], line);
+            if (extra > PARTS)
                 break;
         }
         list->value[list->n] = value;
@@ -192,7 +191,7 @@ static void write_line(const weir_filter *w, uint8_t *line, uint32_t index,
     if (has_ttl(&w->config))
         line_set_clock(line, c->now);
     if (has_window(&w->config))
-        line_mark(line, list->extra, list->n, w->reg[EPOCH]);
+        window_write(line, map_of(list->extra, list->n), w->reg[EPOCH], line_index(line));
 }
 
 static bool expires_later(const void *clock, uint32_t a, uint32_t b)
@@ -286,42 +285,51 @@ void recent_age(const weir_filter *w, uint8_t *line)
 {
     struct line_list list;
 
-    if (line_age(w->reg[EPOCH], bits_load64(line + 56)) == 0)
+    if (line_age(w->reg[EPOCH], line) == 0)
         return;
     read_line(&list, w, line, NULL);
     write_line(w, line, line_index(line), &list, NULL);
 }
 
-/* A line counts quarters modulo 2^16. Before that wraps around, all lines are aged. */
+/* A line counts parts modulo 2^16. Before that wraps around, lines that are too old are cleared. */
 static void turn(weir_filter *w)
 {
     w->reg[EPOCH]++;
     if (w->reg[EPOCH] % (CLOCK_WRAP / 2) == 0)
         for (uint64_t i = 0; i < lines(w); i++)
-            recent_age(w, nth_line(w, i));
+            if (line_age(w->reg[EPOCH], nth_line(w, i)) > PARTS)
+                memset(nth_line(w, i), 0, LINE_BYTES);
 }
 
-static uint64_t turn_every(const weir_filter *w)
+/* Parts that have ended after so many records, or milliseconds, of a window. A part need not be a
+ * whole number of them. */
+static uint64_t parts_in(uint64_t window, uint64_t since)
 {
-    return (w->config.window + QUARTERS - 1) / QUARTERS;
+    return since / window * PARTS + since % window * PARTS / window;
 }
 
 size_t recent_until_turn(const weir_filter *w, size_t n)
 {
-    uint64_t left = w->config.window ? turn_every(w) - w->reg[ARRIVED] : n;
+    const uint64_t window = w->config.window;
 
+    if (!window)
+        return n;
+    uint64_t end = ((w->reg[EPOCH] % PARTS + 1) * window + PARTS - 1) / PARTS;
+    uint64_t left = end - w->reg[ARRIVED];
     return left < n ? (size_t)left : n;
 }
 
 void recent_turn(weir_filter *w, size_t n)
 {
-    if (!w->config.window)
+    const uint64_t window = w->config.window;
+
+    if (!window)
         return;
     w->reg[ARRIVED] += n;
-    if (w->reg[ARRIVED] < turn_every(w))
-        return;
-    w->reg[ARRIVED] = 0;
-    turn(w);
+    for (uint64_t left = parts_in(window, w->reg[ARRIVED]) - w->reg[EPOCH] % PARTS; left > 0;
+         left--)
+        turn(w);
+    w->reg[ARRIVED] %= window;
 }
 
 /* All keys are too old now. Lines are aged when they are touched; if the count wraps around, as in
@@ -331,15 +339,6 @@ static void leap(weir_filter *w, uint64_t epoch)
     if (epoch / (CLOCK_WRAP / 2) != w->reg[EPOCH] / (CLOCK_WRAP / 2))
         memset(w->cells, 0, w->shape.cells);
     w->reg[EPOCH] = epoch;
-}
-
-/* Quarters of the span that have ended `since` milliseconds after the beginning. A quarter need not
- * be a whole number of milliseconds. */
-static uint64_t quarters_in(const weir_filter *w, uint64_t since)
-{
-    uint64_t span = w->config.span;
-
-    return since / span * QUARTERS + since % span * QUARTERS / span;
 }
 
 static void advance(weir_filter *w, uint64_t now)
@@ -353,14 +352,14 @@ static void advance(weir_filter *w, uint64_t now)
     if (w->reg[BEGINNING] == 0)
         w->reg[BEGINNING] = now < UINT64_MAX ? now + 1 : now;
     uint64_t since = now >= w->reg[BEGINNING] ? now + 1 - w->reg[BEGINNING] : 0;
-    uint64_t epoch = quarters_in(w, since);
-    if (epoch > w->reg[EPOCH] + QUARTERS)
+    uint64_t epoch = parts_in(w->config.span, since);
+    if (epoch > w->reg[EPOCH] + PARTS)
         leap(w, epoch);
     while (w->reg[EPOCH] < epoch)
         turn(w);
 }
 
-/* The last millisecond of the current quarter. */
+/* The last millisecond of the current part. */
 static uint64_t quiet_until(const weir_filter *w)
 {
     uint64_t since;
@@ -370,7 +369,7 @@ static uint64_t quiet_until(const weir_filter *w)
     if (!w->config.span || w->reg[BEGINNING] == 0)
         return w->config.span ? 0 : UINT64_MAX;
     return __builtin_mul_overflow(w->reg[EPOCH] + 1, w->config.span, &since) ||
-                   __builtin_add_overflow((since - 1) / QUARTERS, w->reg[BEGINNING] - 1, &since)
+                   __builtin_add_overflow((since - 1) / PARTS, w->reg[BEGINNING] - 1, &since)
                ? UINT64_MAX
                : since;
 }
@@ -447,15 +446,6 @@ static const char *unmergeable(const struct config *c)
                          : NULL;
 }
 
-/* Do the marks of a line with a window count up to the slots in use? */
-static bool marks_ascend(const uint8_t *line, uint32_t used)
-{
-    for (uint32_t i = 0; i < QUARTERS; i++)
-        if (line_upto(line, i) > used || (i > 0 && line_upto(line, i) < line_upto(line, i - 1)))
-            return false;
-    return true;
-}
-
 /* Are the bits from `first` on zero, before `end`? */
 static bool is_empty_between(const uint8_t *line, uint32_t first, uint32_t end)
 {
@@ -488,7 +478,7 @@ static bool check_slots(const weir_filter *w, const uint8_t *line, uint32_t slot
     return true;
 }
 
-/* Where the slots of a line end: behind them are codes, marks, or spare bits and the width. */
+/* Where the slots of a line end: behind them are codes, a map, or spare bits and the width. */
 static uint32_t room_end(const weir_filter *w, uint32_t slots)
 {
     if (has_ttl(&w->config))
@@ -503,7 +493,7 @@ static bool check_line(const weir_filter *w, const uint8_t *line)
         return false;
     const uint32_t slots = slots_of(w, line), end = slots * line_width[line_index(line)];
     return check_slots(w, line, slots) && is_empty_between(line, end, room_end(w, slots)) &&
-           (!has_window(&w->config) || marks_ascend(line, line_in_use(line, slots)));
+           (!has_window(&w->config) || map_is_possible(line_map(line), line_in_use(line, slots)));
 }
 
 static bool check_cells(const weir_filter *w)
@@ -514,17 +504,30 @@ static bool check_cells(const weir_filter *w)
     return true;
 }
 
+/* Four parts made a window then, and there was no register LAYOUT. */
+static bool is_outdated(const struct config *c, uint32_t registers)
+{
+    return (c->window && registers == 3) || (c->span && registers == 4);
+}
+
 static bool check(const weir_filter *w)
 {
     if (has_ttl(&w->config))
         return w->reg[NOW] <= EXPIRY_TIME_MAX && w->reg[EPOCH] == w->reg[NOW] / w->config.ttl.unit;
-    return !w->config.window || w->reg[ARRIVED] < turn_every(w);
+    if (!has_window(&w->config))
+        return true;
+    const uint64_t window = w->config.window;
+    return w->reg[LAYOUT] == 0 &&
+           (!window || (w->reg[BEGINNING] == 0 && w->reg[ARRIVED] < window &&
+                        w->reg[EPOCH] % PARTS == parts_in(window, w->reg[ARRIVED])));
 }
 
 /* ---- observe and ask ---- */
 
-static const struct recent_paths *paths(void)
+static const struct recent_paths *paths(const weir_filter *w)
 {
+    if (has_window(&w->config) && processor_has_slow_pdep())
+        return &recent_paths_plain;
     return PROCESSOR_PATHS(recent_paths);
 }
 
@@ -538,45 +541,45 @@ static inline void fetch_line(const weir_filter *w, const struct weir_key *key)
 static bool observe(weir_filter *w, const struct weir_key *key)
 {
     fetch_line(w, key);
-    return paths()->observe(w, key);
+    return paths(w)->observe(w, key);
 }
 
 static void observe_many(weir_filter *w, const struct weir_key *keys, size_t n, uint8_t *verdicts)
 {
-    paths()->observe_many(w, &(struct picked){.keys = keys, .verdicts = verdicts, .n = n});
+    paths(w)->observe_many(w, &(struct picked){.keys = keys, .verdicts = verdicts, .n = n});
 }
 
 static bool locate(const weir_filter *w, const struct weir_key *keys, size_t n, uint64_t *slot_refs)
 {
-    return paths()->locate(w, keys, n, slot_refs);
+    return paths(w)->locate(w, keys, n, slot_refs);
 }
 
 static void observe_picked(weir_filter *w, const struct picked *p)
 {
-    paths()->observe_many(w, p);
+    paths(w)->observe_many(w, p);
 }
 
 static void observe_until(weir_filter *w, const struct weir_key *keys, const uint64_t *expires,
                           size_t n, uint8_t *verdicts)
 {
-    paths()->observe_many(
+    paths(w)->observe_many(
         w, &(struct picked){.keys = keys, .expires = expires, .verdicts = verdicts, .n = n});
 }
 
 static bool ask(const weir_filter *w, const struct weir_key *key)
 {
     fetch_line(w, key);
-    return paths()->ask(w, key);
+    return paths(w)->ask(w, key);
 }
 
 static void ask_many(const weir_filter *w, const struct weir_key *keys, size_t n, uint8_t *verdicts)
 {
-    paths()->ask_many(w, keys, n, verdicts);
+    paths(w)->ask_many(w, keys, n, verdicts);
 }
 
 static void prefetch_key(const weir_filter *w, struct weir_key key)
 {
-    paths()->prefetch(w, key);
+    paths(w)->prefetch(w, key);
 }
 
 const struct filter_ops filter_recent = {
@@ -608,6 +611,7 @@ const struct filter_ops filter_recent = {
     .merge = merge,
     .grow = grow,
     .unmergeable = unmergeable,
+    .is_outdated = is_outdated,
     .check = check,
     .check_cells = check_cells,
 };

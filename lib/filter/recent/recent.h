@@ -2,6 +2,7 @@
  *
  *   recent.c         the idea; plans, measures, merges, checks
  *   recent_lines.h   what one key does to its line
+ *   window.h         lines with a window (window=, span=)
  *   expiry.h         lines whose slots expire, each at a time of its own (ttl=); expiry.c,
  *                    and with AVX-512 expiry_avx512.h; expiry_predict.c predicts them
  *   recent_paths.h   one key, and batches; compiled three times, with equal results, by
@@ -15,8 +16,8 @@
 #ifndef WEIR_FILTER_RECENT_RECENT_H
 #define WEIR_FILTER_RECENT_RECENT_H
 
-#include "base/line.h"
 #include "filter/filter.h"
+#include "filter/recent/window.h"
 
 struct recent_paths {
     bool (*observe)(weir_filter *w, const struct weir_key *key);
@@ -32,12 +33,12 @@ struct recent_paths {
 extern const struct recent_paths recent_paths_plain, recent_paths_avx2, recent_paths_avx512;
 
 /* Registers of a filter with a window. */
-#define EPOCH 0     /* the number of the current quarter of the window */
-#define ARRIVED 1   /* arrivals in it */
+#define EPOCH 0     /* the number of the current part of the window */
+#define ARRIVED 1   /* with window=: arrivals since the last part that is a multiple of PARTS */
 #define OVERFLOW 2  /* keys evicted from a full line before their window ended */
-#define BEGINNING 3 /* with span=: the first time, plus one */
-
-#define LINE_ROOM_WINDOW 464 /* with a window: five bytes less */
+#define BEGINNING 3 /* with span=: the first time, plus one; else 0 */
+#define LAYOUT 4    /* 0; not in files of before 1.0, whose lines have four parts */
+#define WINDOW_REGISTERS 5
 
 /* With ttl=, lines also have codes of expiry times, and their own clock (expiry.h). */
 #define NOW 1 /* register: the time in milliseconds. EPOCH is the same in units of the grid. */
@@ -58,25 +59,23 @@ static inline bool has_ttl(const struct config *c)
     return c->ttl.min != 0;
 }
 
-/* How many slots of each width fit into a line, and into one with a window. */
-#define ROOMS(bits)                                                                                \
+/* How many slots of each width fit into a line: without times, with a window, and with a code of so
+ * many bits for each slot. */
+#define ROOM(w) LINE_ROOM / (w)
+#define ROOM_WINDOW(w)                                                                             \
+    (LINE_ROOM_WINDOW / (w) < WINDOW_SLOTS_MAX ? LINE_ROOM_WINDOW / (w) : WINDOW_SLOTS_MAX)
+#define ROOM_TTL3(w) LINE_ROOM_TTL / ((w) + 3)
+#define ROOM_TTL4(w) LINE_ROOM_TTL / ((w) + 4)
+#define ROOM_TTL5(w) LINE_ROOM_TTL / ((w) + 5)
+#define ROOM_TTL6(w) LINE_ROOM_TTL / ((w) + 6)
+#define ROOM_TTL7(w) LINE_ROOM_TTL / ((w) + 7)
+#define ROOMS(room)                                                                                \
     {                                                                                              \
-        (bits) / 32, (bits) / 24, (bits) / 20, (bits) / 16, (bits) / 15, (bits) / 14, (bits) / 13, \
-            (bits) / 12, (bits) / 11, (bits) / 10, (bits) / 9, (bits) / 8, LINE_REST((bits) / 8)   \
+        LINE_EACH_WIDTH(room), LINE_REST(room(8))                                                  \
     }
-static const uint8_t line_rooms[2][LINE_INDEXES] = {ROOMS(LINE_ROOM), ROOMS(LINE_ROOM_WINDOW)};
-
-/* The same with a code of so many bits for each slot. */
-#define ROOM_TTL(w, bits) LINE_ROOM_TTL / ((w) + (bits))
-#define ROOMS_TTL(bits)                                                                            \
-    {                                                                                              \
-        ROOM_TTL(32, bits), ROOM_TTL(24, bits), ROOM_TTL(20, bits), ROOM_TTL(16, bits),            \
-            ROOM_TTL(15, bits), ROOM_TTL(14, bits), ROOM_TTL(13, bits), ROOM_TTL(12, bits),        \
-            ROOM_TTL(11, bits), ROOM_TTL(10, bits), ROOM_TTL(9, bits), ROOM_TTL(8, bits),          \
-            LINE_REST(ROOM_TTL(8, bits))                                                           \
-    }
+static const uint8_t line_rooms[2][LINE_INDEXES] = {ROOMS(ROOM), ROOMS(ROOM_WINDOW)};
 static const uint8_t line_rooms_ttl[EXPIRY_BITS_MAX - EXPIRY_BITS_MIN + 1][LINE_INDEXES] = {
-    ROOMS_TTL(3), ROOMS_TTL(4), ROOMS_TTL(5), ROOMS_TTL(6), ROOMS_TTL(7)};
+    ROOMS(ROOM_TTL3), ROOMS(ROOM_TTL4), ROOMS(ROOM_TTL5), ROOMS(ROOM_TTL6), ROOMS(ROOM_TTL7)};
 
 static inline const uint8_t *rooms_of(const struct config *c)
 {
@@ -96,82 +95,6 @@ static inline uint32_t slots_of(const weir_filter *w, const uint8_t *line)
     return slots_at(&w->config, line_index(line));
 }
 
-/* With a window, the five bytes before the last contain four marks: how many slots, from the front
- * on, belong to the current quarter, or to it and one, two or three before. And the quarter in
- * which the line was last touched:
- *
- *   bit 464   470   476   482   488               504       511
- *   | now   | 1   | 2   | 3   | quarter (mod 2^16) | width   |   */
-#define QUARTERS 4
-#define CLOCK_WRAP (UINT64_C(1) << 16)
-
-static inline uint32_t line_upto(const uint8_t *line, uint32_t i)
-{
-    return bits_load64(line + 56) >> (16 + 6 * i) & 63;
-}
-
-static inline uint32_t line_clock(const uint8_t *line)
-{
-    return bits_load64(line + 56) >> 40 & (CLOCK_WRAP - 1);
-}
-
-static inline void line_set_clock(uint8_t *line, uint64_t now)
-{
-    uint64_t word = bits_load64(line + 56) & ~((CLOCK_WRAP - 1) << 40);
-
-    bits_store64(line + 56, word | (now & (CLOCK_WRAP - 1)) << 40);
-}
-
-/* How many quarters before the line's last one a slot was observed. */
-static inline uint32_t line_part(const uint8_t *line, uint32_t slot)
-{
-    uint32_t part = 0;
-
-    while (part < QUARTERS && slot >= line_upto(line, part))
-        part++;
-    return part;
-}
-
-/* Set the marks of a line from the parts of its slots. */
-static inline void line_mark(uint8_t *line, const uint8_t *part, uint32_t n, uint64_t quarter)
-{
-    uint64_t word = 0;
-
-    for (uint32_t i = 0; i < QUARTERS; i++) {
-        uint64_t upto = 0;
-
-        while (upto < n && part[upto] <= i)
-            upto++;
-        word |= upto << (16 + 6 * i);
-    }
-    bits_store64(line + 56, bits_load64(line + 56) | word);
-    line_set_clock(line, quarter);
-}
-
-/* Quarters since a line was touched; at most QUARTERS + 1, when all its slots are too old. */
-static inline uint32_t line_age(uint64_t epoch, uint64_t tail)
-{
-    uint64_t age = (epoch - (tail >> 40)) & (CLOCK_WRAP - 1);
-
-    return age <= QUARTERS ? (uint32_t)age : QUARTERS + 1;
-}
-
-/* A line's marks `age` quarters later, and above them the number of slots in the window; of age
- * 0, 63. By shifting, because ages differ from line to line and a branch would be mispredicted. */
-static inline uint64_t aged_marks(uint64_t tail, uint32_t age)
-{
-    return ((tail >> 16 & 0xffffff) | 63 << 24) << 6 * age & 0x3fffffff;
-}
-
-/* How many of a line's slots, from the front on, are in the window. */
-static inline uint32_t live_slots(const weir_filter *w, const uint8_t *line, uint32_t slots)
-{
-    uint64_t tail = bits_load64(line + 56);
-    uint32_t live = (uint32_t)(aged_marks(tail, line_age(w->reg[EPOCH], tail)) >> 24);
-
-    return live < slots ? live : slots;
-}
-
 /* With ttl= (expiry.c). Returns false if the range is too wide. */
 bool expiry_plan(struct config *c);
 void expiry_advance(weir_filter *w, uint64_t now);
@@ -183,14 +106,14 @@ uint64_t expiry_of_longest(const weir_filter *w);
 bool expiry_predict(const struct config *c, const struct shape *s, const struct ttl_load *load,
                     struct ttl_prediction *p);
 
-/* Drop slots that are too old, and update the marks. */
+/* Drop slots that are too old, and update the map. */
 void recent_age(const weir_filter *w, uint8_t *line);
 
-/* Cut a line. Slower than line_cut(), but updates the marks. */
+/* Cut a line. Slower than line_cut(), but updates the map. */
 void recent_cut(const weir_filter *w, uint8_t *line);
 
-/* How many of the next n arrivals may be observed before a quarter of window= ends; and what is to
- * be done when they have been. */
+/* How many of the next n arrivals may be observed before a part of window= ends; and what is to be
+ * done when they have been. */
 size_t recent_until_turn(const weir_filter *w, size_t n);
 void recent_turn(weir_filter *w, size_t n);
 

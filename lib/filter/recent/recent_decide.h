@@ -15,12 +15,20 @@ struct step {
     uint64_t begin[STEP], next[STEP]; /* the bits of the line between which the print goes; */
     uint64_t after[STEP];             /* from here on it stays */
     uint64_t bits[STEP];              /* the width of its slots */
-    /* with ttl=, codes between the bits first and last move, and the key's goes between last and
-     * end */
-    uint64_t code_first[STEP], code_last[STEP], code_end[STEP], code[STEP];
-    uint64_t end[STEP];        /* with a window, its last bytes, */
-    uint64_t live[STEP];       /* where its slots ended before, */
-    uint8_t *out[STEP];        /* and where it is written to */
+    union {
+        struct { /* with ttl=: codes between the bits first and last move, and the key's goes
+                  * between last and end */
+            uint64_t code_first[STEP], code_last[STEP], code_end[STEP], code[STEP];
+        };
+        struct {                /* with a window: */
+            uint64_t map[STEP]; /* its map; from find_ends() on as in window_now(), with its */
+            uint64_t age[STEP], map_end[STEP]; /* age and end; from decide() on the aged map */
+            uint64_t live[STEP];               /* where the slots in the window end, */
+            uint64_t slot[STEP];               /* which one moves, */
+            uint64_t end[STEP];                /* the last two bytes of the result, */
+            uint8_t *out[STEP];                /* and where it is written to */
+        };
+    };
     uint32_t seen, above, cut; /* bit i for key i: found; its line is above the floor; it was cut */
 };
 
@@ -159,34 +167,45 @@ INLINED __mmask8 decide_ttl(const struct walk *t, const struct block *k, struct 
     return late;
 }
 
-/* As marks_now(). */
-INLINED __m512i marks_of(__m512i tail, const struct batch_ctx *b)
+/* window_now() in two steps, the first of which is this: nth_one() is computed key by key. */
+INLINED void find_ends(struct step *step, const struct batch_ctx *b)
 {
-    __m512i age = _mm512_sub_epi64(all_of(b->epoch), _mm512_srli_epi64(tail, 40));
-    age = _mm512_min_epu64(_mm512_and_si512(age, all_of(CLOCK_WRAP - 1)), all_of(QUARTERS + 1));
-    __m512i marks = _mm512_and_si512(_mm512_srli_epi64(tail, 16), all_of(0xffffff));
-    __m512i shift = _mm512_mullo_epi16(age, all_of(6));
+    for (uint32_t i = 0; i < STEP; i += 8) {
+        __m512i clock = _mm512_srli_epi64(_mm512_loadu_si512(step->tail + i), 40);
+        __m512i age = _mm512_sub_epi64(all_of(b->epoch), clock);
+        __m512i map = _mm512_slli_epi64(_mm512_loadu_si512(step->map + i), 1);
 
-    return _mm512_and_si512(_mm512_sllv_epi64(_mm512_or_si512(marks, all_of(63 << 24)), shift),
-                            all_of(0x3fffffff));
+        age = _mm512_and_si512(age, all_of(CLOCK_WRAP - 1));
+        age = _mm512_min_epu64(age, all_of(PARTS + 1));
+        map = _mm512_and_si512(map, all_of(MAP_MASK << 1));
+        _mm512_storeu_si512(step->map + i, _mm512_xor_si512(map, all_of(MAP_FRAME)));
+        _mm512_storeu_si512(step->age + i, age);
+    }
+    for (uint32_t i = 0; i < STEP; i++)
+        step->map_end[i] = nth_one(step->map[i], PARTS + 1 - (uint32_t)step->age[i]);
 }
 
-/* As marks_moved(). */
-INLINED __m512i marks_moved_of(__m512i marks, __m512i from)
+/* The second: how many slots are within the window; and the map. */
+INLINED __m512i live_of(const struct step *step, uint32_t i)
 {
-    const __m512i field = all_of(0x3f03f), one = all_of(0x1001);
-    __m512i most = _mm512_or_si512(from, _mm512_slli_epi64(from, 12));
-    most = _mm512_add_epi64(most, all_of(64 * 0x1001));
-    __m512i even = _mm512_sub_epi64(most, _mm512_and_si512(marks, field));
-    __m512i odd = _mm512_sub_epi64(most, _mm512_and_si512(_mm512_srli_epi64(marks, 6), field));
+    __m512i from_top = _mm512_lzcnt_epi64(_mm512_loadu_si512(step->map_end + i));
+    __m512i age = _mm512_loadu_si512(step->age + i);
 
-    even = _mm512_and_si512(_mm512_srli_epi64(even, 6), one);
-    odd = _mm512_and_si512(odd, _mm512_slli_epi64(one, 6)); /* shifted down and up again */
-    return _mm512_add_epi64(marks, _mm512_add_epi64(even, odd));
+    return _mm512_sub_epi64(_mm512_add_epi64(age, all_of(63 - (PARTS + 1))), from_top);
+}
+
+INLINED __m512i aged_map_of(const struct step *step, uint32_t i)
+{
+    const __m512i one = all_of(1), age = _mm512_loadu_si512(step->age + i);
+    __m512i below = _mm512_sub_epi64(_mm512_loadu_si512(step->map_end + i), one);
+    __m512i kept = _mm512_and_si512(_mm512_loadu_si512(step->map + i), below);
+    __m512i fresh = _mm512_sub_epi64(_mm512_sllv_epi64(one, age), one);
+
+    return _mm512_srli_epi64(_mm512_or_si512(_mm512_sllv_epi64(kept, age), fresh), 1);
 }
 
 INLINED __mmask8 decide_timed(const struct walk *t, const struct block *k, struct step *step,
-                              const struct eight *e, __m512i aged, __m512i live)
+                              const struct eight *e, __m512i live)
 {
     struct batch_ctx *b = t->b;
     const __mmask8 at_floor = _mm512_cmpeq_epi64_mask(e->index, all_of(b->floor));
@@ -202,23 +221,20 @@ INLINED __mmask8 decide_timed(const struct walk *t, const struct block *k, struc
     __m512i last = _mm512_sub_epi64(line_by_index32(b->any.slots, e->index), all_of(1));
     __m512i slot = _mm512_mask_mov_epi64(last, e->seen, line_firsts(e->found, e->form));
     __m512i after = _mm512_mullo_epi16(slot, e->bits);
-    __m512i marks = marks_moved_of(_mm512_and_si512(aged, all_of(0xffffff)), slot);
-    __m512i word = all_of((b->epoch & (CLOCK_WRAP - 1)) << 40);
 
     /* a line that is empty now begins with the widest slots */
     __m512i index = _mm512_maskz_mov_epi64((__mmask8)~is_fresh, e->index);
     __m512i bits = _mm512_mask_mov_epi64(e->bits, is_fresh, all_of(line_width[0]));
-    word = _mm512_or_si512(
-        word, _mm512_or_si512(_mm512_slli_epi64(index, 56), _mm512_slli_epi64(marks, 16)));
-    _mm512_storeu_si512(step->after + e->i, _mm512_maskz_add_epi64(moves, after, e->bits));
-    _mm512_storeu_si512(step->live + e->i,
-                        _mm512_mask_mov_epi64(all_of(8 * LINE_BYTES), moves, live_bits));
+    __m512i end_bytes =
+        _mm512_or_si512(_mm512_slli_epi64(index, 8), all_of(window_end(0, b->epoch)));
+    _mm512_storeu_si512(step->after + e->i, _mm512_add_epi64(after, e->bits));
+    _mm512_storeu_si512(step->live + e->i, live_bits);
     _mm512_storeu_si512(step->bits + e->i, bits);
-    _mm512_storeu_si512(step->out + e->i,
-                        _mm512_mask_mov_epi64(_mm512_loadu_si512(k->line + e->i), e->again,
-                                              all_of((uintptr_t)b->any.spare)));
-    _mm512_storeu_si512(step->end + e->i,
-                        _mm512_mask_mov_epi64(_mm512_loadu_si512(step->tail + e->i), moves, word));
+    _mm512_storeu_si512(step->map + e->i, aged_map_of(step, e->i));
+    _mm512_storeu_si512(step->slot + e->i, slot);
+    _mm512_storeu_si512(step->end + e->i, end_bytes);
+    _mm512_storeu_si512(step->out + e->i, _mm512_mask_loadu_epi64(all_of((uintptr_t)b->any.spare),
+                                                                  moves, k->line + e->i));
     t->w->reg[OVERFLOW] += (uint64_t)__builtin_popcount(full & at_floor & (__mmask8)~e->again);
     return late;
 }
@@ -230,7 +246,7 @@ INLINED void decide(const struct walk *t, const struct block *k, struct step *st
     const struct any_width *any = &t->b->any;
     const struct line_zeros equal = {step->even + i, step->odd + i};
     __m512i tail = _mm512_loadu_si512(step->tail + i);
-    __m512i aged = _mm512_setzero_si512(), live = aged;
+    __m512i live = _mm512_setzero_si512();
     struct eight e = {.i = i, .again = (__mmask8)(step->again >> i)};
 
     e.index = _mm512_srli_epi64(tail, 56);
@@ -244,8 +260,7 @@ INLINED void decide(const struct walk *t, const struct block *k, struct step *st
     e.bits = _mm512_srli_epi64(e.form, 16);
     __m512i slots = line_by_index(any->begins, e.index);
     if (is_timed(m)) {
-        aged = marks_of(tail, t->b);
-        live = _mm512_min_epu64(_mm512_srli_epi64(aged, 24), line_by_index32(any->slots, e.index));
+        live = _mm512_min_epu64(live_of(step, i), line_by_index32(any->slots, e.index));
         __m512i byte = _mm512_srli_epi64(_mm512_mullo_epi16(live, e.bits), 3);
         slots = _mm512_andnot_si512(_mm512_sllv_epi64(all_of(UINT64_MAX), byte), slots);
     }
@@ -257,6 +272,6 @@ INLINED void decide(const struct walk *t, const struct block *k, struct step *st
     __mmask8 cut = m == RECENT ? decide_front(step, &e, t->b)
                    : m == DEEP ? decide_deep(k, step, &e, t->b)
                    : m == TTL  ? decide_ttl(t, k, step, &e)
-                               : decide_timed(t, k, step, &e, aged, live);
+                               : decide_timed(t, k, step, &e, live);
     defer(late, &e, cut | e.again);
 }

@@ -65,6 +65,7 @@ struct batch_ctx {
     bool all_at_floor, all_widest; /* the lines of the previous block */
     struct line_rounds rounds;
     uint64_t epoch;            /* with a window */
+    uint64_t epoch_bits;       /* window_epoch() of it */
     bool once;                 /* refresh=no: a hit changes nothing; TTL: not the expiry time */
     bool late;                 /* expire=late */
     bool stamps;               /* keys get expiry times */
@@ -226,6 +227,7 @@ INLINED void share(const weir_filter *w, struct batch_ctx *b, enum mode m, size_
     b->most = (uint32_t)c->slots;
     b->rounds.round = 0;
     b->epoch = w->reg[EPOCH];
+    b->epoch_bits = window_epoch(b->epoch);
     b->once = c->refresh;
     b->stamps = m == TTL;
     if (has_depth(m)) {
@@ -255,14 +257,6 @@ INLINED void share(const weir_filter *w, struct batch_ctx *b, enum mode m, size_
 
 /* ---- lookup ---- */
 
-/* A line's current marks, and above them the number of slots in the window. */
-INLINED uint64_t marks_now(const uint8_t *line, const struct batch_ctx *b)
-{
-    uint64_t tail = bits_load64(line + 56);
-
-    return aged_marks(tail, line_age(b->epoch, tail));
-}
-
 /* The slot that contains a key: bit i for slot i. Here and below, `index` is that of the line's
  * width, and may be a constant. */
 INLINED uint64_t find(struct slot_ref s, const uint32_t index, const struct lines *of,
@@ -271,7 +265,7 @@ INLINED uint64_t find(struct slot_ref s, const uint32_t index, const struct line
     uint64_t set = of->all;
 
     if (is_timed(m)) {
-        uint32_t live = (uint32_t)(marks_now(s.line, b) >> 24);
+        uint32_t live = window_now(s.line, b->epoch).live;
 
         set = line_slots(index, live < of->slots ? live : of->slots);
     }
@@ -290,7 +284,7 @@ static inline uint32_t make_room(const weir_filter *w, uint8_t *line, uint32_t *
     do {
         uint32_t kept = line_cut(line, *index, used, room_of(m), m != TIMED, &b->rounds);
 
-        if (!kept) { /* some become equal, and the marks must count fewer */
+        if (!kept) { /* some become equal, and the map must have fewer slots */
             recent_cut(w, line);
             kept = line_used(line, *index + 1, slots_in(b, *index + 1));
         }
@@ -303,19 +297,6 @@ static inline uint32_t make_room(const weir_filter *w, uint8_t *line, uint32_t *
 INLINED bool is_full(const uint8_t *line, const struct lines *of)
 {
     return bits_load64(line + of->last_byte) & of->last_mask;
-}
-
-/* A slot has moved to the front, from slot `from`: each quarter of the window that did not count it
- * counts one more. Two quarters are computed at a time, twelve bits apart, so that the sixth bit of
- * each is set if its mark is not above `from`. */
-INLINED uint32_t marks_moved(uint32_t marks, uint32_t from)
-{
-    const uint32_t field = 0x3f03f, one = 0x1001;
-    uint32_t most = from * one + 64 * one;
-    uint32_t even = (most - (marks & field)) >> 6 & one;
-    uint32_t odd = (most - (marks >> 6 & field)) >> 6 & one;
-
-    return marks + even + (odd << 6);
 }
 
 static void observe_full_ttl(weir_filter *w, struct slot_ref s, struct batch_ctx *b);
@@ -334,12 +315,11 @@ static __attribute__((noinline)) void insert_into_full(weir_filter *w, struct sl
         recent_age(w, s.line);
     uint32_t used = make_room(w, s.line, &index, m, b), last = slots_in(b, index) - 1;
     if (m == TIMED) {
-        uint32_t marks = marks_moved((uint32_t)(bits_load64(s.line + 56) >> 16) & 0xffffff, last);
-
         w->reg[OVERFLOW] += used > last;
-        line_renew(s.line, index, LINE_ROOM_WINDOW, last + 1, line_slot(index, last), s.print,
-                   (uint64_t)index << 56 | (w->reg[EPOCH] & (CLOCK_WRAP - 1)) << 40 |
-                       (uint64_t)marks << 16);
+        const uint64_t map = map_moved(line_map(s.line), last);
+
+        line_renew(s.line, index, last + 1, line_slot(index, last), s.print);
+        window_write(s.line, map, w->reg[EPOCH], index);
         return;
     }
     uint32_t depth = m == DEEP ? s.depth : 0;
@@ -380,19 +360,16 @@ INLINED bool observe_deep(struct slot_ref s, const uint32_t index, const struct 
 /* A line of which all slots are too old is emptied. */
 static __attribute__((noinline)) void begin_again(const weir_filter *w, struct slot_ref s)
 {
-    const uint64_t marks = 1 | 1 << 6 | 1 << 12 | 1 << 18;
-
     memset(s.line, 0, LINE_BYTES);
     bits_store64(s.line, s.print);
-    bits_store64(s.line + 56, (w->reg[EPOCH] & (CLOCK_WRAP - 1)) << 40 | marks << 16);
+    window_write(s.line, map_moved(MAP_EMPTY, 0), w->reg[EPOCH], 0);
 }
 
 INLINED bool observe_timed(weir_filter *w, struct slot_ref s, const uint32_t index,
                            const struct lines *of, uint64_t found, struct batch_ctx *b)
 {
-    uint64_t aged = marks_now(s.line, b), now = b->epoch & (CLOCK_WRAP - 1);
-    uint32_t slots = of->slots, live = (uint32_t)(aged >> 24);
-    live = live < slots ? live : slots;
+    const struct window_now now = window_now(s.line, b->epoch);
+    const uint32_t slots = of->slots, live = now.live < slots ? now.live : slots;
 
     if (b->once & (found != 0))
         return true;
@@ -405,9 +382,8 @@ INLINED bool observe_timed(weir_filter *w, struct slot_ref s, const uint32_t ind
         return false;
     uint32_t at = line_first(index, found | of->last);
     w->reg[OVERFLOW] += full;
-    line_renew(s.line, index, LINE_ROOM_WINDOW, live, found | of->last, s.print,
-               (uint64_t)index << 56 | now << 40 |
-                   (uint64_t)marks_moved((uint32_t)aged & 0xffffff, at) << 16);
+    line_renew(s.line, index, live, found | of->last, s.print);
+    window_write(s.line, map_moved(now.map, at), b->epoch, index);
     return true;
 }
 

@@ -53,6 +53,8 @@ INLINED void look_for_one(const struct walk *w, const struct block *k, uint32_t 
         line_store_empty((struct line_zeros){step->even_empty + i, step->odd_empty + i}, line, t);
     else if (m == TIMED)
         step->last[i] = bits_load64(line + b->any.last_byte[index]);
+    if (is_timed(m))
+        step->map[i] = bits_load64(line + LINE_ROOM_WINDOW / 8);
 }
 
 INLINED void look_for(const struct walk *w, const struct block *k, struct step *step,
@@ -70,6 +72,8 @@ INLINED void look_for(const struct walk *w, const struct block *k, struct step *
         cells_fetch_near(f.soon[i + 1]);
         look_for_one(w, k, i + 1, step, m);
     }
+    if (is_timed(m))
+        find_ends(step, b);
     for (uint32_t i = 0; m == RECENT && !b->any.edge_in_tail && i < STEP; i++) /* rare */
         step->last[i] = bits_load64(k->line[i] + b->any.last_byte[line_index(k->line[i])]);
 }
@@ -98,11 +102,15 @@ INLINED void move_one(const struct block *k, uint32_t i, const struct step *step
 
     if (m == TTL)
         old = move_codes(old, line, i, step, b);
-    if (is_timed(m))
+    if (m == TIMED) {
+        uint64_t map = map_moved(step->map[i], (uint32_t)step->slot[i]) ^ b->epoch_bits;
+        __m512i now = line_renewed(old, bits, prints, line_beyond_at(&step->live[i]), after);
+
+        now = _mm512_mask_mov_epi8(now, UINT64_C(255) << LINE_ROOM_WINDOW / 8,
+                                   _mm512_set1_epi64((long long)(map << 48 | map >> 16)));
         _mm512_storeu_si512(step->out[i],
-                            line_renewed(old, bits, LINE_ROOM_WINDOW, prints,
-                                         line_beyond_at(&step->live[i]), after, &step->end[i]));
-    else if (m == RECENT)
+                            _mm512_mask_set1_epi16(now, UINT32_C(1) << 31, (short)step->end[i]));
+    } else if (m == RECENT)
         _mm512_storeu_si512(line, line_either(after, old, line_shifted(old, bits, prints)));
     else
         _mm512_storeu_si512(line, line_moved(old, bits, prints, &step->next[i],
