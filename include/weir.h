@@ -22,7 +22,7 @@
  * it. Calls on specs take less than a millisecond. Only calls that open, load, clone or build
  * allocate memory, and merging if documented.
  *
- * Stability: a program that was linked with libweir.so.0 runs with every later libweir.so.0.
+ * Stability: a program that was linked with libweir.so.1 runs with every later libweir.so.1.
  * Calls and constants are added, never changed or removed. Structs grow at their end, and
  * only if the caller passes their size. */
 #ifndef WEIR_H

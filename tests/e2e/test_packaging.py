@@ -18,7 +18,7 @@ def test_the_symbols_are_those_of_the_list():
     version = next(version for name, version in listed if name == "weir_open")
     listed += [(name, version) for name in
                re.findall(r"^WEIR_API [^;]*?\b(weir_\w+)\(", (SOURCE / "include/weir/plan.h").read_text(), re.M)]
-    packed = re.findall(r"^ (weir_\w+)@(\w+) [\d.]+$", (SOURCE / "debian/libweir0.symbols").read_text(), re.M)
+    packed = re.findall(r"^ (weir_\w+)@(\w+) [\d.]+$", (SOURCE / "debian/libweir1.symbols").read_text(), re.M)
     assert len(packed) > 100 and sorted(packed) == sorted(listed)
 
 

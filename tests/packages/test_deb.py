@@ -61,7 +61,7 @@ def block(page, language, having=""):
 
 
 def library(root):
-    assert "libweir.so.0" in inside(root, "ldconfig -p")
+    assert "libweir.so.1" in inside(root, "ldconfig -p")
 
 
 def headers(root):
@@ -107,7 +107,7 @@ def python(root):
 
 # Files that the pages assume, and the example of each package.
 TRIED = {
-    "libweir0": ("", library),
+    "libweir1": ("", library),
     "libweir-dev": ("gcc libc6-dev pkg-config", headers),
     "weir": ("", command),
     "python3-weir": ("python3", python),
@@ -136,7 +136,7 @@ def test_a_package_installs_works_and_is_removed_completely(root, debs, package)
     else:
         inside(root, "apt-get update")
     before = files(root)
-    needed = [p for p in ("libweir0",) if p != package and re.search(rf"\b{p}\b", subprocess.run(
+    needed = [p for p in ("libweir1",) if p != package and re.search(rf"\b{p}\b", subprocess.run(
         ["dpkg-deb", "-f", one(debs, package), "Depends"], capture_output=True, text=True, check=True).stdout)]
     for name in [package, *needed]:
         shutil.copy(one(debs, name), root / "tmp")
